@@ -1,0 +1,66 @@
+# The project's verbs. `make` alone lists them; each sets up what it needs.
+
+PY := .venv/bin/python
+PYTEST := $(PY) -m pytest
+# Two workers; tests of one group (all Spark tests) stay in one of them.
+PARALLEL := -n 2 --dist loadgroup
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check test-all format format-check lint types imports sizes docs goldens doctor clean java
+
+help: ## list the targets
+	@echo "spaseq: complex event processing over streams of RDF graphs. The targets:"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
+
+setup: ## create .venv and install the project with pinned dependencies (quick when done)
+	@sh scripts/setup.sh
+
+demo: setup java ## play the bundled example and show its matches
+	@.venv/bin/spaseq demo
+
+test: setup java ## run the whole test suite
+	@$(PYTEST) $(PARALLEL)
+
+check: setup format-check lint types imports sizes ## the gate before a commit: format, lint, types, imports, sizes, unit and spec tests
+	@$(PYTEST) -q $(PARALLEL) -m "not slow and not spark" --ignore=tests/properties --ignore=tests/hosts
+
+test-all: setup java docs ## everything, with the CI budget for properties
+	@CI=true $(PYTEST) $(PARALLEL)
+
+format: setup ## rewrite the code in the project's format
+	@$(PY) -m ruff check --quiet --fix-only .
+	@$(PY) -m ruff format .
+
+format-check: setup ## say whether the code is in the project's format
+	@$(PY) -m ruff format --check .
+
+lint: setup ## find likely mistakes
+	@$(PY) -m ruff check .
+
+types: setup ## check types, strictly
+	@$(PY) -m mypy
+
+imports: setup ## check that imports point down
+	@.venv/bin/lint-imports --no-logo
+
+sizes: setup ## check that no module is too long
+	@$(PY) scripts/sizes.py
+
+docs: setup ## rewrite the generated pages, check links, run the examples in the documentation
+	@$(PYTEST) -q --update-goldens tests/unit/test_docs.py
+	@git diff --stat -- docs
+
+goldens: setup ## rewrite the golden files; review the diff as behaviour
+	@$(PYTEST) -q $(PARALLEL) --update-goldens tests
+	@git diff --stat -- tests
+
+doctor: ## say what this machine has and lacks
+	@sh scripts/doctor.sh
+
+clean: ## remove .venv, caches and build output
+	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Spark is the only thing that needs Java, so ask for it only where Spark is used.
+java:
+	@if [ -d src/spaseq/spark ]; then sh scripts/doctor.sh java >/dev/null; fi

@@ -1,0 +1,81 @@
+"""What every test can use: property profiles, the documents folder, golden files, one Spark worker."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared"
+
+# A busy machine is no failure: no deadline, and slow generation is not an error.
+_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("dev", max_examples=25, **_PATIENT)
+# CI repeats the same cases, so that red is reproducible; the nightly run looks for new ones.
+settings.register_profile("ci", max_examples=300, derandomize=True, print_blob=True, **_PATIENT)
+settings.register_profile("nightly", max_examples=20_000, print_blob=True, **_PATIENT)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "dev")
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the switch behind `make goldens`."""
+    parser.addoption(
+        "--update-goldens",
+        action="store_true",
+        help="write what the code gives into the golden files instead of comparing",
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep all Spark tests in one worker: a second session would double the memory and gain nothing."""
+    for item in items:
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def project_root() -> Path:
+    """The folder with pyproject.toml."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def shared_dir() -> Path:
+    """The documents folder beside the clone: W3C suites, papers, real data."""
+    if not SHARED.is_dir():
+        pytest.skip("the documents folder `shared` (W3C suites, real data) is not beside this clone")
+    return SHARED
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str | Path, str], None]:
+    """Compare a text with a golden file: ``golden("tests/spec/errors/SPQ203.txt", text)``.
+
+    Paths are relative to the project's root. `make goldens` writes the files; their diff is reviewed as
+    behaviour.
+    """
+
+    def compare(path: str | Path, actual: str) -> None:
+        file = ROOT / path
+        if request.config.getoption("--update-goldens"):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(actual, encoding="utf-8")
+            return
+        expected = file.read_text(encoding="utf-8") if file.exists() else ""
+        if actual != expected:
+            diff = "\n".join(
+                difflib.unified_diff(
+                    expected.splitlines(), actual.splitlines(), f"{path}", "what the code gives", lineterm=""
+                )
+            )
+            pytest.fail(f"{diff}\nif this is meant, run `make goldens` and review the diff", pytrace=False)
+
+    return compare

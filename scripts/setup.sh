@@ -13,14 +13,14 @@ if [ -f .venv/.installed ] && [ "$(cat .venv/.installed)" = "$key" ] && .venv/bi
 fi
 
 python=$(sh scripts/doctor.sh python)
-echo "Setting up .venv with $("$python" --version); the first time takes a few minutes and about 1.2 GB."
+echo "Setting up .venv with $("$python" --version); the first time takes a few minutes and about 1.3 GB."
 rm -f .venv/.installed
 # Without pip or with another folder's paths in it, a .venv cannot be repaired, only replaced.
 if ! .venv/bin/python -m pip --version >/dev/null 2>&1 || ! grep -qsF "$here/.venv" .venv/bin/activate; then
     rm -rf .venv
     "$python" -m venv .venv
 fi
-.venv/bin/python -m pip install --quiet --disable-pip-version-check \
+.venv/bin/python -m pip install -qq --disable-pip-version-check \
     --constraint constraints.txt --editable '.[dev,rdflib]'
 printf '%s\n' "$key" >.venv/.installed
 echo "Ready: .venv/bin/spaseq"

@@ -1,0 +1,1 @@
+"""The nouns: terms, graph events, the term dictionary, batches of events, tables of mappings."""

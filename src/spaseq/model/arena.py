@@ -1,0 +1,241 @@
+"""The arena tier of the term dictionary: terms as bytes in one buffer, found by an open-addressing hash.
+
+Kernels insert into it directly, so the lexer encodes terms without making a Python object. Term ``i`` is
+``buffer[starts[i] : starts[i + 1]]``, its canonical N-Triples text. A slot of ``table`` holds the upper
+half of a hash and an id; 0 is free. ``counts`` is ``[next id, bytes used]``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.model.jit import Int, inlined, kernel, load64
+
+PADDING: Final = 16
+"""Bytes that must follow every buffer a kernel reads, since it reads eight at a time."""
+
+_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
+_FINISHER: Final = np.uint64(0xD6E8FEB86659FD93)
+_U32: Final = np.uint64(32)
+_U29: Final = np.uint64(29)
+_LOW: Final = np.uint64(0xFFFFFFFF)
+_HIGH: Final = np.uint64(0xFFFFFFFF00000000)
+
+Bytes = npt.NDArray[np.uint8]
+Longs = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint64]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+@inlined
+def low_bytes(word: np.uint64, count: Int) -> np.uint64:
+    """The lowest ``count`` bytes of a word, 0 < count <= 8."""
+    return word & (np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 8 * count))
+
+
+@kernel
+def hash_bytes(address: Int, length: Int) -> np.uint64:
+    """A 64-bit hash of some bytes."""
+    mixed = np.uint64(length) * _MULTIPLIER
+    left = length
+    while left > 8:
+        mixed = (mixed ^ load64(address)) * _MULTIPLIER
+        mixed ^= mixed >> _U32
+        address += 8
+        left -= 8
+    if left > 0:
+        mixed = (mixed ^ low_bytes(load64(address), left)) * _MULTIPLIER
+        mixed ^= mixed >> _U32
+    mixed *= _FINISHER
+    return mixed ^ (mixed >> _U29)
+
+
+@kernel
+def equal_bytes(one: Int, other: Int, length: Int) -> bool:
+    """Whether the bytes at two addresses are the same."""
+    left = length
+    while left > 8:
+        if load64(one) != load64(other):
+            return False
+        one += 8
+        other += 8
+        left -= 8
+    return left == 0 or low_bytes(load64(one) ^ load64(other), left) == np.uint64(0)
+
+
+@kernel
+def find_slot(buffer: Bytes, starts: Longs, table: Words, address: Int, length: Int, mixed: np.uint64) -> Int:
+    """The slot of a term, or the free slot where it belongs."""
+    mask = np.uint64(len(table) - 1)
+    slot = mixed & mask
+    tag = mixed & _HIGH
+    base = buffer.ctypes.data
+    while True:
+        entry = table[slot]
+        if entry == np.uint64(0):
+            return np.int64(slot)
+        if (entry & _HIGH) == tag:
+            known = np.int64(entry & _LOW)
+            start = starts[known]
+            if starts[known + 1] - start == length and equal_bytes(base + start, address, length):
+                return np.int64(slot)
+        slot = (slot + np.uint64(1)) & mask
+
+
+@kernel
+def append_term(
+    buffer: Bytes,
+    starts: Longs,
+    table: Words,
+    counts: Longs,
+    slot: Int,
+    address: Int,
+    length: Int,
+    mixed: np.uint64,
+) -> Int:
+    """Put a new term into a free slot; the caller has made room."""
+    new: Int = counts[0]
+    used = counts[1]
+    source = address
+    for i in range(length):
+        buffer[used + i] = np.uint8(load64(source + i) & np.uint64(0xFF))
+    counts[0] = new + 1
+    counts[1] = used + length
+    starts[new + 1] = used + length
+    table[slot] = (mixed & _HIGH) | np.uint64(new)
+    return new
+
+
+@kernel
+def encode_bytes(buffer: Bytes, starts: Longs, table: Words, counts: Longs, address: Int, length: Int) -> Int:
+    """The id of a term, inserted if it is new; the caller has made room."""
+    mixed = hash_bytes(address, length)
+    slot = find_slot(buffer, starts, table, address, length, mixed)
+    entry = table[slot]
+    if entry != np.uint64(0):
+        return np.int64(entry & _LOW)
+    return append_term(buffer, starts, table, counts, slot, address, length, mixed)
+
+
+@kernel
+def _find(buffer: Bytes, starts: Longs, table: Words, text: Bytes, length: Int) -> Int:
+    address = text.ctypes.data
+    slot = find_slot(buffer, starts, table, address, length, hash_bytes(address, length))
+    return np.int64(table[slot] & _LOW)
+
+
+@kernel
+def _encode_all(
+    buffer: Bytes,
+    starts: Longs,
+    table: Words,
+    counts: Longs,
+    texts: Bytes,
+    ends: Longs,
+    ids: npt.NDArray[np.int32],
+) -> None:
+    address = texts.ctypes.data
+    begin = np.int64(0)
+    for i in range(len(ends)):
+        ids[i] = encode_bytes(buffer, starts, table, counts, address + begin, ends[i] - begin)
+        begin = ends[i]
+
+
+@kernel
+def _rehash(buffer: Bytes, starts: Longs, table: Words, count: Int) -> None:
+    base = buffer.ctypes.data
+    mask = np.uint64(len(table) - 1)
+    for known in range(1, count):
+        mixed = hash_bytes(base + starts[known], starts[known + 1] - starts[known])
+        slot = mixed & mask
+        while table[slot] != np.uint64(0):
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = (mixed & _HIGH) | np.uint64(known)
+
+
+@kernel
+def _keep(buffer: Bytes, starts: Longs, kept: Longs, new_buffer: Bytes, new_starts: Longs) -> None:
+    used = np.int64(0)
+    for i in range(len(kept)):
+        for at in range(starts[kept[i]], starts[kept[i] + 1]):
+            new_buffer[used] = buffer[at]
+            used += 1
+        new_starts[i + 2] = used
+
+
+class Arena:
+    """The arrays of the arena tier, and the room in them.
+
+    Kernels take `arrays`; before they insert, `reserve` makes room, which may replace the arrays.
+    """
+
+    __slots__ = ("buffer", "counts", "starts", "table")
+
+    def __init__(self, terms: int = 1 << 14, size: int = 1 << 20) -> None:
+        self.buffer: Bytes = np.zeros(size + PADDING, np.uint8)
+        self.starts: Longs = np.zeros(terms + 2, np.int64)
+        self.table: Words = np.zeros(_table_size(terms), np.uint64)
+        self.counts: Longs = np.array([1, 0], np.int64)
+
+    def __len__(self) -> int:
+        return int(self.counts[0]) - 1
+
+    def reserve(self, terms: int, size: int) -> None:
+        """Make room for so many more terms of so many more bytes."""
+        count, used = int(self.counts[0]), int(self.counts[1])
+        if count + terms >= 2**31:
+            raise MemoryError("the term dictionary is full: more than 2,147,483,647 distinct terms are alive")
+        if used + size + PADDING > len(self.buffer):
+            self.buffer = _grown(self.buffer, max(2 * len(self.buffer), used + size + PADDING), used)
+        if count + terms + 1 > len(self.starts):
+            self.starts = _grown(self.starts, max(2 * len(self.starts), count + terms + 1), count + 1)
+        if _table_size(count + terms) > len(self.table):
+            self.table = np.zeros(_table_size(count + terms), np.uint64)
+            _rehash(self.buffer, self.starts, self.table, count)
+
+    def encode_all(self, texts: Iterable[bytes]) -> npt.NDArray[np.int32]:
+        """The ids of many terms, new ones inserted."""
+        known = list(texts)
+        ends = np.cumsum([len(text) for text in known], dtype=np.int64)
+        total = int(ends[-1]) if known else 0
+        self.reserve(len(known), total)
+        ids = np.zeros(len(known), np.int32)
+        _encode_all(self.buffer, self.starts, self.table, self.counts, _padded(b"".join(known)), ends, ids)
+        return ids
+
+    def find(self, text: bytes) -> int:
+        """The id of a term, 0 if it is not here."""
+        return int(_find(self.buffer, self.starts, self.table, _padded(text), len(text)))
+
+    def text(self, known: int) -> bytes:
+        """The canonical N-Triples text of a term."""
+        return self.buffer[self.starts[known] : self.starts[known + 1]].tobytes()
+
+    def keep(self, kept: Longs) -> None:
+        """Drop every term but these (ascending ids), which get the ids 1, 2, …"""
+        sizes = self.starts[kept + 1] - self.starts[kept]
+        smaller = Arena(max(2 * len(kept), 1 << 14), max(2 * int(sizes.sum()), 1 << 20))
+        _keep(self.buffer, self.starts, kept, smaller.buffer, smaller.starts)
+        smaller.counts[:] = [len(kept) + 1, int(sizes.sum())]
+        _rehash(smaller.buffer, smaller.starts, smaller.table, len(kept) + 1)
+        self.buffer, self.starts = smaller.buffer, smaller.starts
+        self.table, self.counts = smaller.table, smaller.counts
+
+
+def _table_size(terms: int) -> int:
+    """A power of two that stays at most half full."""
+    return 1 << max(15, (2 * terms).bit_length())
+
+
+def _grown(array: npt.NDArray[_Scalar], size: int, used: int) -> npt.NDArray[_Scalar]:
+    bigger = np.zeros(size, array.dtype)
+    bigger[:used] = array[:used]
+    return bigger
+
+
+def _padded(text: bytes) -> Bytes:
+    return np.frombuffer(text + bytes(PADDING), np.uint8)

@@ -1,0 +1,172 @@
+"""`TermDictionary`: RDF terms as int32 ids, one dictionary per process (ARCHITECTURE, "Columns, not objects").
+
+Two tiers. Small inputs stay in plain Python dicts and never import numba. `promote` moves the terms, ids
+unchanged, into an arena that kernels insert into directly. Ids never leave the process: pickling writes
+terms. A dictionary has one writer at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from spaseq.model.terms import BlankScopes, Term, event_key, scoped_label, term_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from spaseq.model.arena import Arena
+
+UNBOUND: Final = 0
+"""The id that stands for no term."""
+
+
+class TermDictionary:
+    """Terms to ids and back; id 0 is unbound.
+
+    The key of a term is its canonical N-Triples text: ``"05"`` and ``"5"`` are two integers, two
+    spellings of one character in a literal are one term.
+    """
+
+    __slots__ = ("_arena", "_decoded", "_ids", "_texts", "generation", "scopes")
+    _REMEMBERED: Final = 1 << 16
+
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._ids: dict[str, int] = {}
+        self._texts: list[str] = [""]
+        self._arena: Arena | None = None
+        self._decoded: dict[int, Term] = {}
+        self.generation = 0
+        """Grows with every `compact`: ids of different generations must not be mixed."""
+        self.scopes = BlankScopes()
+        """Keeps blank nodes of different events apart."""
+        for text in texts:
+            self.encode_text(text)
+
+    def __len__(self) -> int:
+        """How many terms are known; ids run from 1 to this number."""
+        return len(self._texts) - 1 if self._arena is None else len(self._arena)
+
+    # --- terms to ids ---------------------------------------------------------------------------
+
+    def encode(self, term: Term) -> int:
+        """The id of a term, a new one if it has none."""
+        return self.encode_text(str(term))
+
+    def encode_text(self, text: str) -> int:
+        """The id of the term with this canonical N-Triples text."""
+        if self._arena is not None:
+            return int(self._arena.encode_all([text.encode()])[0])
+        known = self._ids.get(text)
+        if known is None:
+            known = self._ids[text] = len(self._texts)
+            self._texts.append(text)
+        return known
+
+    def encode_ntriples(self, text: bytes) -> int:
+        """The id of the term with this canonical N-Triples text, given as UTF-8."""
+        return self.encode_text(text.decode())
+
+    def encode_many(self, terms: Iterable[Term]) -> list[int]:
+        """The ids of many terms."""
+        if self._arena is not None:
+            return list(map(int, self._arena.encode_all([str(term).encode() for term in terms])))
+        return [self.encode_text(str(term)) for term in terms]
+
+    def find(self, term: Term) -> int:
+        """The id of a term, 0 if it has none."""
+        return self.find_text(str(term))
+
+    def find_text(self, text: str) -> int:
+        """The id of the term with this canonical N-Triples text, 0 if it has none."""
+        if self._arena is not None:
+            return self._arena.find(text.encode())
+        return self._ids.get(text, UNBOUND)
+
+    def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:
+        """The scope of the blank nodes of one event, which occur with these labels."""
+        key = event_key(stream, time, name)
+        return self.scopes.free(key, labels, lambda label: self.find_text("_:" + label) != UNBOUND)
+
+    def encode_blank(self, label: str, scope: int) -> int:
+        """The id of an event's blank node."""
+        return self.encode_text("_:" + scoped_label(label, scope))
+
+    # --- ids to terms ---------------------------------------------------------------------------
+
+    def ntriples(self, known: int) -> str:
+        """The canonical N-Triples text of an id."""
+        self._check(known)
+        return self._texts[known] if self._arena is None else self._arena.text(known).decode()
+
+    def decode(self, known: int) -> Term:
+        """The term of an id; `KeyError` for 0 and for ids that were never given."""
+        term = self._decoded.get(known)
+        if term is None:
+            term = term_of(self.ntriples(known))
+            if len(self._decoded) >= self._REMEMBERED:
+                self._decoded.clear()
+            self._decoded[known] = term
+        return term
+
+    def decode_many(self, ids: Sequence[int] | npt.NDArray[np.integer]) -> list[Term]:
+        """The terms of many ids."""
+        return [self.decode(int(known)) for known in ids]
+
+    def _check(self, known: int) -> None:
+        if not 1 <= known <= len(self):
+            raise KeyError(f"no term has the id {known}")
+
+    # --- tiers and memory -----------------------------------------------------------------------
+
+    @property
+    def promoted(self) -> bool:
+        """True if the terms live in the arena."""
+        return self._arena is not None
+
+    def promote(self) -> Arena:
+        """Move to the arena tier, once; ids stay as they are. Imports numba."""
+        if self._arena is None:
+            from spaseq.model.arena import Arena
+
+            arena = Arena(2 * len(self._texts))
+            arena.encode_all([text.encode() for text in self._texts[1:]])
+            self._arena, self._ids, self._texts = arena, {}, [""]
+        return self._arena
+
+    def compact(self, live: Iterable[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
+        """Drop every term but the live ones; the result maps an old id to its new id, 0 where dropped.
+
+        An endless stream brings new terms for ever; whoever owns the state calls this with the ids the
+        state still mentions (and those of the query's constants) and remaps them.
+        """
+        import numpy as np
+
+        kept = np.unique(np.fromiter(live, np.int64) if not isinstance(live, np.ndarray) else live)
+        kept = kept[kept > 0].astype(np.int64)
+        if len(kept):
+            self._check(int(kept[-1]))
+        mapping = np.zeros(len(self) + 1, np.int32)
+        mapping[kept] = np.arange(1, len(kept) + 1, dtype=np.int32)
+        if self._arena is None:
+            self._texts = [""] + [self._texts[i] for i in kept.tolist()]
+            self._ids = {text: i for i, text in enumerate(self._texts) if i}
+        else:
+            self._arena.keep(kept)
+        self._decoded.clear()
+        self.generation += 1
+        return mapping
+
+    def texts(self, first: int = 1) -> list[str]:
+        """The canonical N-Triples texts of all ids from ``first`` on, in order of id."""
+        if self._arena is None:
+            return self._texts[first:]
+        arena = self._arena
+        bounds = arena.starts[first : len(arena) + 2].tolist()
+        whole = arena.buffer[bounds[0] : bounds[-1]].tobytes() if len(bounds) > 1 else b""
+        return [whole[a - bounds[0] : b - bounds[0]].decode() for a, b in pairwise(bounds)]
+
+    def __reduce__(self) -> tuple[type[TermDictionary], tuple[list[str]]]:
+        return TermDictionary, (self.texts(),)

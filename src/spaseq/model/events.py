@@ -1,0 +1,210 @@
+"""Graph events: the event a user pushes, and the plain event the reference judges (SEMANTICS part 0).
+
+An event is ``(u, τ, G)``: the IRI of its stream, an instant, a set of RDF triples. Blank nodes are local
+to their event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse
+
+from spaseq.errors import InvalidArgument
+from spaseq.model.terms import BlankScopes, Term, event_key, scoped_label
+from spaseq.temporal.instants import XSD, from_datetime, parse_instant
+
+
+@runtime_checkable
+class RdflibTerm(Protocol):
+    """What an rdflib term shows; rdflib itself is an optional extra and is never imported here."""
+
+    def n3(self) -> str: ...
+
+
+_T = TypeVar("_T")
+
+TripleLike: TypeAlias = Triple | Quad | tuple[object, object, object]
+"""A triple of pyoxigraph, or three terms of pyoxigraph or rdflib."""
+
+GraphLike: TypeAlias = str | bytes | Iterable[TripleLike]
+"""An rdflib Graph, an iterable of triples, or text in the syntax that ``format`` names."""
+
+FORMATS: Final[dict[str, RdfFormat]] = {
+    "turtle": RdfFormat.TURTLE,
+    "ttl": RdfFormat.TURTLE,
+    "ntriples": RdfFormat.N_TRIPLES,
+    "nt": RdfFormat.N_TRIPLES,
+    "nquads": RdfFormat.N_QUADS,
+    "nq": RdfFormat.N_QUADS,
+    "trig": RdfFormat.TRIG,
+    "jsonld": RdfFormat.JSON_LD,
+    "json-ld": RdfFormat.JSON_LD,
+    "rdfxml": RdfFormat.RDF_XML,
+    "xml": RdfFormat.RDF_XML,
+}
+"""Names of syntaxes in which the graph of a pushed event may be written."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphEvent:
+    """One event as plain Python: what the reference reads.
+
+    ``time`` is in microseconds, ``name`` the graph's name if it has one; ``source`` and ``position`` say
+    where it was read (line, byte or ordinal, as the syntax allows).
+    """
+
+    stream: str
+    time: int
+    triples: frozenset[Triple]
+    name: Term | None = None
+    source: str = ""
+    position: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event as users push it (CONTRACT section 4).
+
+    ``stream`` is the alias or the IRI of a declared stream. ``time`` is a datetime (without zone: UTC), a
+    text in ``xsd:dateTime`` syntax, or an int in microseconds since the epoch. ``graph`` is read when the
+    event is used, not before.
+    """
+
+    stream: str
+    time: datetime | int | str
+    graph: GraphLike = ()
+    name: Term | str | None = None
+    format: str | None = None
+    _read: dict[str, frozenset[Triple]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def instant(self) -> int:
+        """The event's time in microseconds; `InvalidArgument` shows a time that is none."""
+        match self.time:
+            case bool():
+                raise InvalidArgument(f"an event's time is a datetime, a text or an int, not {self.time!r}")
+            case int():
+                return self.time
+            case datetime():
+                return from_datetime(self.time)
+            case str():
+                try:
+                    return parse_instant(self.time, XSD + "dateTime", "ms")
+                except ValueError as error:
+                    raise InvalidArgument(f"the event's time cannot be read: {error}") from None
+            case _:
+                raise InvalidArgument(f"an event's time is a datetime, a text or an int, not {self.time!r}")
+
+    @property
+    def graph_name(self) -> Term | None:
+        """The graph's name as a term; a text is an IRI."""
+        return term_from(self.name, "graph name") if self.name is not None else None
+
+    def triples(self) -> frozenset[Triple]:
+        """The event's graph; blank nodes keep their written labels."""
+        if "triples" not in self._read:
+            self._read["triples"] = triples_from(self.graph, self.format)
+        return self._read["triples"]
+
+    def to_graph_event(self, stream: str, scopes: BlankScopes) -> GraphEvent:
+        """The event under its stream's IRI, its blank nodes told apart from those of other events."""
+        plain = GraphEvent(stream, self.instant, self.triples(), self.graph_name)
+        return localised(plain, scopes)
+
+
+def term_from(value: object, what: str = "term") -> Term:
+    """A term of pyoxigraph or rdflib as a term of pyoxigraph; a plain text is an IRI."""
+    if isinstance(value, (NamedNode, BlankNode, Literal)):
+        return value
+    kind = type(value).__name__
+    if isinstance(value, RdflibTerm) and isinstance(value, str):
+        text = str(value)
+        if kind == "BNode":
+            return BlankNode(text)
+        if kind == "Literal":
+            language = getattr(value, "language", None)
+            datatype = getattr(value, "datatype", None)
+            if language:
+                return Literal(text, language=str(language))
+            return Literal(text, datatype=NamedNode(str(datatype))) if datatype else Literal(text)
+        if kind == "URIRef":
+            return _iri(text, what)
+    elif isinstance(value, str):
+        return _iri(value, what)
+    raise InvalidArgument(f"`{value!r}` is not an RDF term of pyoxigraph or rdflib ({what})")
+
+
+def _iri(text: str, what: str) -> NamedNode:
+    try:
+        return NamedNode(text)
+    except ValueError as error:
+        raise InvalidArgument(f"the {what} `{text}` is not an IRI: {error}") from None
+
+
+def triple_from(value: object) -> Triple:
+    """A triple of pyoxigraph or three terms as a triple of pyoxigraph."""
+    match value:
+        case Triple():
+            return value
+        case Quad():
+            return value.triple
+        case (subject, predicate, obj):
+            s, p, o = (
+                term_from(subject, "subject"),
+                term_from(predicate, "predicate"),
+                term_from(obj, "object"),
+            )
+            if isinstance(s, Literal) or not isinstance(p, NamedNode):
+                raise InvalidArgument(f"`{s} {p} {o}` is not an RDF triple")
+            return Triple(s, p, o)
+        case _:
+            raise InvalidArgument(f"`{value!r}` is not a triple")
+
+
+def triples_from(graph: GraphLike, syntax_name: str | None = None) -> frozenset[Triple]:
+    """The triples of a graph in any of the forms a user may pass."""
+    if isinstance(graph, (str, bytes)):
+        if syntax_name is None:
+            raise InvalidArgument('a graph given as text needs `format=`, for example `format="turtle"`')
+        syntax = FORMATS.get(syntax_name)
+        if syntax is None:
+            raise InvalidArgument(
+                f"`{syntax_name}` is not a graph format; use one of {', '.join(sorted(FORMATS))}"
+            )
+        try:
+            quads = list(parse(graph, format=syntax))
+        except SyntaxError as error:
+            raise InvalidArgument(f"the event's graph cannot be read as {syntax_name}: {error}") from None
+        return frozenset(quad.triple for quad in quads)
+    if isinstance(graph, Iterable):
+        return frozenset(triple_from(item) for item in graph)
+    raise InvalidArgument(
+        f"`{graph!r}` is not a graph: pass an rdflib Graph, triples, or text with `format=`"
+    )
+
+
+def localised(event: GraphEvent, scopes: BlankScopes) -> GraphEvent:
+    """The event with every blank node renamed into the event's own scope."""
+    blank = isinstance(event.name, BlankNode) or any(
+        isinstance(t.subject, BlankNode) or isinstance(t.object, BlankNode) for t in event.triples
+    )
+    if not blank:
+        return event
+    name = "" if event.name is None else str(event.name)
+    scope = scopes.next(event_key(event.stream, event.time, name))
+
+    def local(term: _T) -> _T | BlankNode:
+        return BlankNode(scoped_label(term.value, scope)) if isinstance(term, BlankNode) else term
+
+    triples = frozenset(Triple(local(t.subject), t.predicate, local(t.object)) for t in event.triples)
+    renamed = None if event.name is None else local(event.name)
+    return GraphEvent(event.stream, event.time, triples, renamed, event.source, event.position)
+
+
+def name_of(graph_name: Term | DefaultGraph) -> Term | None:
+    """A quad's graph name, None for the default graph."""
+    return None if isinstance(graph_name, DefaultGraph) else graph_name

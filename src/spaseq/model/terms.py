@@ -1,0 +1,109 @@
+"""RDF terms and their one canonical spelling, N-Triples; blank nodes that are local to an event.
+
+pyoxigraph's classes are the project's term classes; they keep the lexical form. Two terms are the same
+exactly if their canonical N-Triples texts are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
+
+from pyoxigraph import BlankNode, Literal, NamedNode
+
+Term: TypeAlias = NamedNode | BlankNode | Literal
+"""An RDF term."""
+
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
+_PLAIN_ESCAPES: Final = {
+    "t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\",
+}  # fmt: skip
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1] or found[2]
+    return chr(int(code, 16)) if code else _PLAIN_ESCAPES[found[3]]
+
+
+def term_of(text: str) -> Term:
+    """The term with a canonical N-Triples spelling; the inverse of ``str`` on terms.
+
+    >>> term_of('"5"^^<http://www.w3.org/2001/XMLSchema#integer>').value
+    '5'
+    """
+    if text[0] == "<":
+        return NamedNode(text[1:-1])
+    if text[0] == "_":
+        return BlankNode(text[2:])
+    close = text.rindex('"')
+    value, tail = text[1:close], text[close + 1 :]
+    if "\\" in value:
+        value = _ESCAPE.sub(_unescaped, value)
+    if not tail:
+        return Literal(value)
+    if tail[0] == "@":
+        return Literal(value, language=tail[1:])
+    return Literal(value, datatype=NamedNode(tail[3:-1]))
+
+
+_MASK: Final = (1 << 64) - 1
+_OFFSET: Final = 0xCBF29CE484222325
+_PRIME: Final = 0x100000001B3
+
+
+def fnv1a(data: bytes, seed: int = _OFFSET) -> int:
+    """The 64-bit FNV-1a hash: short enough to be the same in Python and in a kernel."""
+    for byte in data:
+        seed = ((seed ^ byte) * _PRIME) & _MASK
+    return seed
+
+
+def scoped_label(label: str, scope: int) -> str:
+    """The label of an event's blank node: still readable, and no other event's.
+
+    >>> scoped_label("b0", 255)
+    'b0-e00000000000000ff'
+    """
+    return f"{label}-e{scope:016x}"
+
+
+def event_key(stream: str, time: int, name: str) -> int:
+    """A number for an event: of its stream, its instant and its graph's name as written."""
+    return fnv1a(f"{stream}\n{time}\n{name}".encode("utf-8", "surrogatepass"))
+
+
+def event_scope(key: int, repetition: int) -> int:
+    """The scope of the blank nodes of the event that repeats a key for the n-th time."""
+    return fnv1a(f"\n{repetition}".encode(), key) if repetition else key
+
+
+class BlankScopes:
+    """Gives every event its own scope, so that equal labels in two events are two blank nodes.
+
+    A scope follows from the event's stream, instant and graph name, so hosts that read the same events
+    print the same labels. Events that agree in all three are told apart by counting them; the counts are
+    forgotten now and then, so that an endless stream needs bounded memory.
+    """
+
+    __slots__ = ("_counts",)
+    _LIMIT: Final = 1 << 16
+
+    def __init__(self) -> None:
+        self._counts: dict[int, int] = {}
+
+    def next(self, key: int) -> int:
+        """The scope of the next event with this key."""
+        repetition = self._counts.get(key, 0)
+        if repetition == 0 and len(self._counts) >= self._LIMIT:
+            self._counts.clear()
+        self._counts[key] = repetition + 1
+        return event_scope(key, repetition)
+
+    def free(self, key: int, labels: Iterable[str], taken: Callable[[str], bool]) -> int:
+        """The next scope in which no label is taken by an event whose count was forgotten."""
+        known = list(labels)
+        scope = self.next(key)
+        while any(taken(scoped_label(label, scope)) for label in known):
+            scope = self.next(key)
+        return scope

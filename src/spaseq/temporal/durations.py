@@ -1,0 +1,52 @@
+"""Durations as people type them, in microseconds: ``5s``, ``10 minutes``, ``PT5S``."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Final
+
+_UNITS: Final[dict[str, int]] = {
+    name: microseconds
+    for names, microseconds in (
+        ("us µs μs microsecond microseconds", 1),
+        ("ms millisecond milliseconds", 1_000),
+        ("s sec second seconds", 1_000_000),
+        ("m min minute minutes", 60_000_000),
+        ("h hour hours", 3_600_000_000),
+        ("d day days", 86_400_000_000),
+    )
+    for name in names.split()
+}
+_PLAIN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµμ]+)\Z")
+_ISO = re.compile(
+    r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?\Z", re.IGNORECASE
+)
+_LONGEST: Final = 2**62
+
+
+def parse_duration(text: str) -> int:
+    """A duration in microseconds; a `ValueError` shows the text and what is accepted.
+
+    >>> parse_duration("500ms"), parse_duration("10 minutes"), parse_duration("PT5S")
+    (500000, 600000000, 5000000)
+    """
+    cleaned = text.strip()
+    iso = _ISO.match(cleaned)
+    if iso is not None and any(iso.groups()) and not cleaned.upper().endswith("T"):
+        days, hours, minutes, seconds = (Decimal(part or 0) for part in iso.groups())
+        amount = ((days * 24 + hours) * 60 + minutes) * 60_000_000 + seconds * 1_000_000
+    else:
+        plain = _PLAIN.match(cleaned)
+        unit = _UNITS.get(plain[2].lower()) if plain is not None else None
+        if cleaned == "0":
+            amount = Decimal(0)
+        elif plain is None or unit is None:
+            raise ValueError(
+                f"`{text}` is not a duration; write for example `5s`, `500ms`, `10 minutes` or `PT5S`"
+            )
+        else:
+            amount = Decimal(plain[1]) * unit
+    if amount > _LONGEST:
+        raise ValueError(f"`{text}` is too long a duration")
+    return int(amount)

@@ -2,8 +2,8 @@
 
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest
-# Two workers; tests of one group (all Spark tests) stay in one of them.
-PARALLEL := -n 2 --dist loadgroup
+# Two workers; tests/conftest.py keeps all tests of hosts in one of them.
+PARALLEL := -n 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check test-all format format-check lint types imports sizes docs goldens doctor clean java

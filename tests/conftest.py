@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -33,12 +35,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep all Spark tests in one worker: a second session would double the memory and gain nothing."""
-    for item in items:
-        if item.get_closest_marker("spark"):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+class OneWorkerForHosts(LoadScopeScheduling):
+    """Deal out tests one by one, but keep all of ``tests/hosts`` in one worker.
+
+    A second Spark session would double the memory and gain nothing. (xdist's own groups, ``--dist
+    loadgroup``, put nothing together under pytest 9.2.)
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "hosts" if nodeid.startswith("tests/hosts/") else nodeid
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneWorkerForHosts:
+    """Use the scheduler above whenever tests run in several workers."""
+    return OneWorkerForHosts(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -231,5 +231,16 @@ def test_a_wrong_java_home_is_shown(bare_machine: Path) -> None:
 def test_make_alone_lists_the_targets() -> None:
     """`make` says what it can do, the contract's two commands first among it."""
     done = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True)
-    for target in ("setup", "demo", "test", "check", "test-all", "format", "lint", "types", "docs", "goldens"):
+    for target in (
+        "setup",
+        "demo",
+        "test",
+        "check",
+        "test-all",
+        "format",
+        "lint",
+        "types",
+        "docs",
+        "goldens",
+    ):
         assert f"make {target} " in done.stdout

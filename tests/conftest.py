@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
 # A busy machine is no failure: no deadline, and slow generation is not an error.
-_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("dev", max_examples=25, **_PATIENT)
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", patient, max_examples=25)
 # CI repeats the same cases, so that red is reproducible; the nightly run looks for new ones.
-settings.register_profile("ci", max_examples=300, derandomize=True, print_blob=True, **_PATIENT)
-settings.register_profile("nightly", max_examples=20_000, print_blob=True, **_PATIENT)
+settings.register_profile("ci", patient, max_examples=300, derandomize=True, print_blob=True)
+settings.register_profile("nightly", patient, max_examples=20_000, print_blob=True)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "dev")
 )

@@ -15,16 +15,16 @@ help: ## list the targets
 setup: ## create .venv and install the project with pinned dependencies (quick when done)
 	@sh scripts/setup.sh
 
-demo: setup java ## play the bundled example and show its matches
+demo: java setup ## play the bundled example and show its matches
 	@.venv/bin/spaseq demo
 
-test: setup java ## run the whole test suite
+test: java setup ## run the whole test suite
 	@$(PYTEST) $(PARALLEL)
 
 check: setup format-check lint types imports sizes ## the gate before a commit: format, lint, types, imports, sizes, unit and spec tests
 	@$(PYTEST) -q $(PARALLEL) -m "not slow and not spark" --ignore=tests/properties --ignore=tests/hosts
 
-test-all: setup java docs ## everything, with the CI budget for properties
+test-all: java setup docs ## everything, with the CI budget for properties
 	@CI=true $(PYTEST) $(PARALLEL)
 
 format: setup ## rewrite the code in the project's format
@@ -61,6 +61,6 @@ clean: ## remove .venv, caches and build output
 	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# Spark is the only thing that needs Java, so ask for it only where Spark is used.
+# Spark is the only thing that needs Java, so ask for it only where Spark is used, and before a long set-up.
 java:
 	@if [ -d src/spaseq/spark ]; then sh scripts/doctor.sh java >/dev/null; fi

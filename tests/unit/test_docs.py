@@ -20,6 +20,7 @@ DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+SPASEQ = "import sys; sys.argv[0] = 'spaseq'; from spaseq.cli import main; main()"
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -83,7 +84,7 @@ def test_commands_in_the_documentation_print_what_is_shown(page: Path) -> None:
         name, *arguments = shlex.split(command)
         assert name == "spaseq", f"only spaseq commands are run: {command}"
         done = subprocess.run(
-            [sys.executable, "-c", "from spaseq.cli import main; main()", *arguments],
+            [sys.executable, "-c", SPASEQ, *arguments],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "110", "NO_COLOR": "1"},
             capture_output=True,

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "spaseq"
 MODULES = sorted(SOURCE.rglob("*.py"))
 TEST_MODULES = sorted((ROOT / "tests").rglob("test_*.py"))
-HEAVY = ("aiohttp", "fastapi", "flask", "hypothesis", "lark_cython", "llvmlite", "numba", "numpy", "pandas")
+HEAVY = ("aiohttp", "fastapi", "flask", "hypothesis", "llvmlite", "numba", "numpy", "pandas")
 HEAVY += ("py4j", "pyarrow", "pyjelly", "pyspark", "rdflib", "rich", "starlette", "tornado", "uvicorn")
 
 

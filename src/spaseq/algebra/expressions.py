@@ -209,3 +209,13 @@ def conjuncts(node: Expression) -> tuple[Expression, ...]:
     if isinstance(node, And):
         return conjuncts(node.left) + conjuncts(node.right)
     return (node,)
+
+
+def reads_iterations(node: Expression) -> bool:
+    """True if the expression has a function over iterations (SEMANTICS 1.5)."""
+    return any(isinstance(part, (Iterated, IterationCount)) for part in walk(node))
+
+
+def mentions_prev(node: Expression) -> bool:
+    """True if the expression reads the previous iteration; the first iteration skips such a conjunct."""
+    return any(isinstance(part, Iterated) and part.name == "PREV" for part in walk(node))

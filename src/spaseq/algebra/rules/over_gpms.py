@@ -1,0 +1,29 @@
+"""What the rules share: replacing every GPM, or every step, of a query."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Callable
+
+from spaseq.algebra.events import Both, Either, Element, EventQuery, Gpm, Sequence, Step
+
+
+def map_gpms(query: EventQuery, change: Callable[[Gpm], Gpm]) -> EventQuery:
+    """The query with every GPM replaced."""
+    return map_steps(query, lambda step: replace(step, element=map_element(step.element, change)))
+
+
+def map_element(element: Element, change: Callable[[Gpm], Gpm]) -> Element:
+    """The element with every GPM replaced."""
+    match element:
+        case Gpm():
+            return change(element)
+        case Both(parts):
+            return Both(tuple(map_element(part, change) for part in parts))
+        case Either(parts):
+            return Either(tuple(map_element(part, change) for part in parts))
+
+
+def map_steps(query: EventQuery, change: Callable[[Step], Step]) -> EventQuery:
+    """The query with every step replaced."""
+    return replace(query, sequence=Sequence(tuple(change(step) for step in query.sequence.steps)))

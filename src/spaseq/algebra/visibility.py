@@ -1,0 +1,134 @@
+"""Who sees which variable: across steps, inside one conjunction, and after the whole sequence.
+
+SEMANTICS 1.4 (stateful parts read earlier steps and their own conjunction) and 1.6 (the variables of a
+negated GPM are not visible outside).
+"""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from spaseq.algebra.events import Absent, Assignment, EventQuery, Gpm, Repeat, Sequence, choices, gpms
+from spaseq.algebra.expressions import Constant, Exists, Expression, Var, walk
+from spaseq.algebra.patterns import Bgp, Graph, Pattern, TriplePattern
+from spaseq.algebra.scope import (
+    certainly_bound,
+    in_scope,
+    lowered,
+    ordered,
+    pattern_expressions,
+    sub_patterns,
+    triple_variables,
+)
+
+
+def bindable(gpm: Gpm) -> tuple[str, ...]:
+    """The variables a GPM may bind, its stateful BINDs included, in order of first occurrence."""
+    assigned = (part.variable.name for part in gpm.stateful if isinstance(part, Assignment))
+    return tuple(name for name in ordered((*in_scope(gpm.pattern), *assigned)) if not name.startswith("_:"))
+
+
+def certain(gpm: Gpm) -> frozenset[str]:
+    """The variables that every mapping of the GPM binds by itself."""
+    return frozenset(name for name in certainly_bound(gpm.pattern) if not name.startswith("_:"))
+
+
+def partners(sequence: Sequence, name: str) -> frozenset[str]:
+    """The names of the GPMs that stand in a conjunction with this one."""
+    return frozenset(
+        other.name
+        for step in sequence.steps
+        for choice in choices(step.element)
+        if any(gpm.name == name for gpm in choice)
+        for other in choice
+        if other.name != name
+    )
+
+
+def seen_by(sequence: Sequence, name: str) -> frozenset[str]:
+    """The variables that stateful parts of a GPM may read beyond its own.
+
+    Those that earlier steps may bind, negated ones excepted, and those of its own conjunction.
+    """
+    seen: set[str] = set()
+    for step in sequence.steps:
+        here = {gpm.name: gpm for gpm in gpms(step.element)}
+        if name in here:
+            for partner in partners(sequence, name):
+                seen.update(bindable(here[partner]))
+            break
+        if not isinstance(step.quantifier, Absent):
+            for gpm in here.values():
+                seen.update(bindable(gpm))
+    return frozenset(seen)
+
+
+def result_variables(sequence: Sequence) -> tuple[str, ...]:
+    """The variables a match may bind, in the order of the steps; what ``SELECT *`` selects."""
+    return ordered(
+        name
+        for step in sequence.steps
+        if not isinstance(step.quantifier, Absent)
+        for gpm in gpms(step.element)
+        for name in bindable(gpm)
+    )
+
+
+def repeated_gpms(sequence: Sequence) -> tuple[Gpm, ...]:
+    """The GPMs under a Kleene plus or bounds."""
+    return tuple(
+        gpm
+        for step in sequence.steps
+        if isinstance(step.quantifier, Repeat)
+        for gpm in gpms(step.element)
+    )
+
+
+def event_triples(pattern: Pattern) -> tuple[TriplePattern, ...]:
+    """The triple patterns that an event's own triples must match; GRAPH blocks and paths excepted."""
+    match pattern:
+        case Bgp(triples):
+            return tuple(triple for triple in triples if not triple.is_path)
+        case Graph():
+            return ()
+        case _:
+            return tuple(triple for part in sub_patterns(pattern) for triple in event_triples(part))
+
+
+def key_triples(gpm: Gpm, variable: str) -> tuple[TriplePattern, ...]:
+    """The triple patterns of a GPM from which a partition key is read (SEMANTICS 1.9)."""
+    if variable not in in_scope(gpm.pattern):
+        return ()
+    return tuple(t for t in event_triples(gpm.pattern) if variable in triple_variables(t))
+
+
+def every_pattern(pattern: Pattern) -> Iterator[Pattern]:
+    """The pattern and all patterns below it, those inside EXISTS included."""
+    yield pattern
+    for expression in pattern_expressions(pattern):
+        yield from patterns_in(expression)
+    for part in sub_patterns(pattern):
+        yield from every_pattern(part)
+
+
+def patterns_in(expression: Expression) -> Iterator[Pattern]:
+    """The patterns of the EXISTS in an expression, and all patterns below them."""
+    for node in walk(expression):
+        if isinstance(node, Exists):
+            yield from every_pattern(lowered(node.pattern))
+
+
+def gpm_patterns(gpm: Gpm) -> Iterator[Pattern]:
+    """Every pattern of a GPM, wherever a rule may have moved it."""
+    yield from every_pattern(gpm.pattern)
+    for condition in gpm.filters:
+        yield from patterns_in(condition)
+
+
+def knowledge_graphs(query: EventQuery) -> tuple[tuple[str, ...], bool]:
+    """The background graphs the query names, and whether some ``GRAPH ?g`` ranges over all of them."""
+    names = [
+        pattern.name for gpm in query.gpms for pattern in gpm_patterns(gpm) if isinstance(pattern, Graph)
+    ]
+    iris = ordered(name.term.value for name in names if isinstance(name, Constant))
+    return iris, any(isinstance(name, Var) for name in names)

@@ -1,0 +1,1 @@
+"""One file per operator: the edges that the operator adds between a state and the next one."""

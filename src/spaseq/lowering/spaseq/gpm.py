@@ -1,0 +1,86 @@
+"""DEFINE GPM: a group graph pattern becomes what the event alone decides, plus its stateful parts.
+
+A top-level FILTER or BIND may read variables of earlier steps (SEMANTICS 1.4). FILTERs stay aside as a
+whole, for the rule `split_filters`; a BIND that reads earlier steps leaves the pattern here, because the
+pattern would mean something else with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from spaseq.algebra.events import Assignment, Gpm, Sequence
+from spaseq.algebra.expressions import Expression, reads_iterations, walk
+from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
+from spaseq.algebra.visibility import seen_by
+from spaseq.errors import Span
+from spaseq.lowering.spaseq.iterations import over_iterations
+from spaseq.lowering.spaseq.report import Report
+from spaseq.lowering.sparql import lower_expression, lower_group, lower_group_parts
+from spaseq.syntax import ast
+
+
+def lower_whole(definition: ast.GpmDefinition, stream: str, report: Report) -> Gpm:
+    """The GPM with every BIND still in its pattern: enough to know which variables it may bind."""
+    pattern, _ = lower_group_parts(definition.pattern)
+    return Gpm(
+        definition.name, stream, pattern, filters=_filters(definition, report), span=definition.name_span
+    )
+
+
+def _filters(definition: ast.GpmDefinition, report: Report) -> tuple[Expression, ...]:
+    if isinstance(definition.pattern, ast.SubSelect):
+        return ()
+    return tuple(
+        lower_expression(over_iterations(element.condition, report))
+        for element in definition.pattern.elements
+        if isinstance(element, ast.FilterClause)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TopLevelBind:
+    """A BIND at the top of a GPM, as the variable checks need it."""
+
+    expression: Expression
+    readable: frozenset[str]
+    """The variables it can read: those bound before it in the pattern and, if stateful, earlier ones."""
+
+
+def separate_binds(
+    gpm: Gpm, definition: ast.GpmDefinition, sequence: Sequence, report: Report
+) -> tuple[Gpm, tuple[TopLevelBind, ...]]:
+    """The GPM with its stateful BINDs taken out of the pattern, and all its top-level BINDs."""
+    if isinstance(definition.pattern, ast.SubSelect):
+        return gpm, ()
+    seen = seen_by(sequence, gpm.name)
+    kept: list[ast.GroupElement] = []
+    stateful: list[Assignment] = []
+    binds: list[TopLevelBind] = []
+    for element in definition.pattern.elements:
+        if isinstance(element, ast.FilterClause):
+            continue
+        if not isinstance(element, ast.BindClause):
+            kept.append(element)
+            continue
+        before = lower_group(ast.Group(tuple(kept)))
+        expression = lower_expression(over_iterations(element.expression, report))
+        earlier = seen | {part.variable.name for part in stateful}
+        if _is_stateful(expression, earlier, certainly_bound(before)):
+            stateful.append(Assignment(element.variable, expression, span=element.span))
+            binds.append(TopLevelBind(expression, earlier | frozenset(in_scope(before))))
+        else:
+            kept.append(element)
+            binds.append(TopLevelBind(expression, frozenset(in_scope(before))))
+    pattern = lower_group(ast.Group(tuple(kept)))
+    return replace(gpm, pattern=pattern, stateful=tuple(stateful)), tuple(binds)
+
+
+def _is_stateful(expression: Expression, earlier: frozenset[str], certain: frozenset[str]) -> bool:
+    """True if the expression reads iterations, or a variable that earlier steps bind and this event may not."""
+    return reads_iterations(expression) or bool((expression_variables(expression) & earlier) - certain)
+
+
+def spans_of(binds: tuple[TopLevelBind, ...]) -> frozenset[Span]:
+    """The places of the expressions that were already checked as top-level BINDs."""
+    return frozenset(node.span for bind in binds for node in walk(bind.expression))

@@ -1,0 +1,302 @@
+"""A whole SPAseq query: structure, GPMs, sequence, window and form, checked and lowered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from pyoxigraph import Literal
+
+from spaseq.algebra.events import (
+    AskForm,
+    ConstructForm,
+    EventQuery,
+    EventWindow,
+    Form,
+    Gpm,
+    ProjectionItem,
+    SelectForm,
+    Sequence,
+    Stream,
+    TimeWindow,
+    Window,
+)
+from spaseq.algebra.expressions import Expression, Var
+from spaseq.algebra.patterns import Bgp
+from spaseq.algebra.visibility import result_variables
+from spaseq.errors import QueryWarning, did_you_mean, listed, place
+from spaseq.lowering.errors import (
+    BadStart,
+    EmptyWindow,
+    MissingSequence,
+    NoWindow,
+    NumberOutOfRange,
+    PatternDefinedTwice,
+    PatternUsedTwice,
+    PrefixDeclaredTwice,
+    SecondSequence,
+    StartNeedsTumbling,
+    StreamAliasTwice,
+    StreamIriTwice,
+    UndefinedPattern,
+    UndefinedStream,
+    UnusedPattern,
+    UnusedPrefix,
+    UnusedStream,
+)
+from spaseq.lowering.spaseq.gpm import TopLevelBind, lower_whole, separate_binds
+from spaseq.lowering.spaseq.iterations import over_iterations
+from spaseq.lowering.spaseq.report import Report
+from spaseq.lowering.spaseq.sequence import check_edges, lower_sequence, names
+from spaseq.lowering.spaseq.variables import Variables
+from spaseq.lowering.sparql import lower_expression
+from spaseq.syntax import ast
+from spaseq.temporal.instants import parse_instant
+
+MICROSECONDS = {
+    "MILLISECOND": 1_000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+}
+MAX_WINDOW = 2**62
+"""The longest window in microseconds (about 146,000 years): instants are int64."""
+MAX_EVENTS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A query of the event algebra, and what its author should know about it."""
+
+    query: EventQuery
+    warnings: tuple[QueryWarning, ...]
+
+
+def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
+    """Check a query and lower it; raises the first `QueryError`, the others in its ``also``."""
+    report = Report()
+    streams = _streams(written, report)
+    definitions = _definitions(written, text, report)
+    expression = _sequence_clause(written, definitions, report)
+    _check_names(expression, definitions, report)
+    _check_prefixes(written.prologue, report)
+    window = _window(written.window, report)
+
+    whole = {
+        name: lower_whole(definition, _stream_iri(definition, written.streams, report), report)
+        for name, definition in definitions.items()
+    }
+    rough = lower_sequence(expression, lambda name: whole.get(name.name) or _unknown(name), Report())
+    parts: dict[str, Gpm] = {}
+    binds: dict[str, tuple[TopLevelBind, ...]] = {}
+    for name, definition in definitions.items():
+        parts[name], binds[name] = separate_binds(whole[name], definition, rough, report)
+    sequence = lower_sequence(expression, lambda name: parts.get(name.name) or _unknown(name), report)
+
+    check_edges(expression, sequence, window, report)
+    variables = Variables(sequence, report)
+    for gpm in variables.all_gpms:
+        if gpm.name in binds:
+            variables.check_gpm(gpm, binds[gpm.name])
+    variables.check_partition(written.partition)
+    form = _form(written.form, sequence, variables, report)
+    _warn(written, definitions, report)
+    report.raise_errors()
+    query = EventQuery(
+        form=form,
+        sequence=sequence,
+        streams=streams,
+        names=tuple(name.name for step in expression.steps for name in names(step)),
+        window=window,
+        partition=tuple(variable.name for variable in written.partition),
+    )
+    return Lowered(query, report.warnings)
+
+
+# --- structure ----------------------------------------------------------------------------------
+
+
+def _streams(written: ast.SpaseqQuery, report: Report) -> tuple[Stream, ...]:
+    aliases: dict[str, str] = {}
+    by_iri: dict[str, str] = {}
+    for declaration in written.streams:
+        iri = declaration.iri.term.value
+        if declaration.alias in aliases:
+            report.error(StreamAliasTwice(span=declaration.span, name=declaration.alias))
+        elif iri in by_iri:
+            report.error(
+                StreamIriTwice(span=declaration.span, iri=iri, first=by_iri[iri], name=declaration.alias)
+            )
+        aliases.setdefault(declaration.alias, iri)
+        by_iri.setdefault(iri, declaration.alias)
+    return tuple(Stream(alias, iri) for alias, iri in aliases.items())
+
+
+def _stream_iri(
+    definition: ast.GpmDefinition, streams: tuple[ast.StreamDeclaration, ...], report: Report
+) -> str:
+    for declaration in streams:
+        if declaration.alias == definition.stream:
+            return str(declaration.iri.term.value)
+    known = [declaration.alias for declaration in streams]
+    report.error(
+        UndefinedStream(
+            span=definition.stream_span,
+            name=definition.stream,
+            known=listed(known),
+            hint=did_you_mean(definition.stream, known),
+        )
+    )
+    return ""
+
+
+def _definitions(written: ast.SpaseqQuery, text: str, report: Report) -> dict[str, ast.GpmDefinition]:
+    found: dict[str, ast.GpmDefinition] = {}
+    for clause in written.where:
+        if not isinstance(clause, ast.GpmDefinition):
+            continue
+        first = found.setdefault(clause.name, clause)
+        if first is not clause:
+            line = place(text, first.span.start).line
+            report.error(PatternDefinedTwice(span=clause.name_span, name=clause.name, first=line))
+    return found
+
+
+def _sequence_clause(
+    written: ast.SpaseqQuery, definitions: dict[str, ast.GpmDefinition], report: Report
+) -> ast.SequenceExpression:
+    clauses = [clause for clause in written.where if isinstance(clause, ast.SequenceExpression)]
+    if not clauses:
+        report.error(MissingSequence(span=written.span, names=" ; ".join(definitions) or "A"))
+        report.raise_errors()
+    for clause in clauses[1:]:
+        report.error(SecondSequence(span=clause.span))
+    return clauses[0]
+
+
+def _check_names(
+    expression: ast.SequenceExpression, definitions: dict[str, ast.GpmDefinition], report: Report
+) -> None:
+    used: set[str] = set()
+    for step in expression.steps:
+        for name in names(step):
+            if name.name not in definitions:
+                report.error(
+                    UndefinedPattern(
+                        span=name.span,
+                        name=name.name,
+                        known=listed(definitions),
+                        hint=did_you_mean(name.name, definitions),
+                    )
+                )
+            elif name.name in used:
+                report.error(PatternUsedTwice(span=name.span, name=name.name))
+            used.add(name.name)
+    for name_, definition in definitions.items():
+        if name_ not in used:
+            hint = did_you_mean(name_, used - set(definitions))
+            report.error(UnusedPattern(span=definition.name_span, name=name_, hint=hint))
+
+
+def _check_prefixes(prologue: ast.Prologue, report: Report) -> None:
+    declared: dict[str, str] = {}
+    for declaration in prologue.declarations:
+        if not isinstance(declaration, ast.PrefixDeclaration):
+            continue
+        if declaration.name in declared:
+            first = declared[declaration.name]
+            report.error(PrefixDeclaredTwice(span=declaration.span, name=declaration.name, first=first))
+        declared.setdefault(declaration.name, declaration.iri)
+
+
+def _unknown(name: ast.Name) -> Gpm:
+    """Stands in for an undefined GPM, which is reported, so that the other checks can go on."""
+    return Gpm(name.name, "", Bgp(()), span=name.span)
+
+
+# --- window and form ----------------------------------------------------------------------------
+
+
+def _window(clause: ast.WindowClause | None, report: Report) -> Window | None:
+    if clause is None:
+        return None
+    counted = clause.unit == "EVENT"
+    size = clause.size * (1 if counted else MICROSECONDS[clause.unit])
+    limit = MAX_EVENTS if counted else MAX_WINDOW
+    if clause.size < 1:
+        report.error(EmptyWindow(span=clause.span, unit=f"{clause.unit}S"))
+    elif size > limit:
+        most = f"{limit // (size // clause.size):,} {clause.unit}S"
+        report.error(NumberOutOfRange(span=clause.span, number=clause.size, what="a window", limit=most))
+    start = _starting_at(clause, counted, report)
+    return EventWindow(size, clause.sliding) if counted else TimeWindow(size, clause.sliding, start)
+
+
+def _starting_at(clause: ast.WindowClause, counted: bool, report: Report) -> int | None:
+    if clause.starting_at is None:
+        return None
+    if counted or clause.sliding:
+        report.error(StartNeedsTumbling(span=clause.starting_at.span))
+        return None
+    term = clause.starting_at.term
+    try:
+        if not isinstance(term, Literal):
+            raise ValueError("it is not a literal")
+        datatype = term.datatype.value
+        if datatype.endswith("#string"):
+            datatype = "http://www.w3.org/2001/XMLSchema#dateTime"
+        return parse_instant(term.value, datatype)
+    except ValueError as error:
+        report.error(BadStart(span=clause.starting_at.span, reason=str(error)))
+        return None
+
+
+def _form(
+    form: ast.SelectClause | ast.Construct | ast.Ask, sequence: Sequence, variables: Variables, report: Report
+) -> Form:
+    match form:
+        case ast.SelectClause():
+            expressions: dict[str, Expression] = {
+                item.variable.name: lower_expression(over_iterations(item.expression, report))
+                for item in form.items or ()
+                if item.expression is not None
+            }
+            variables.check_select(form, expressions)
+            if form.items is None:
+                items = tuple(ProjectionItem(Var(name)) for name in result_variables(sequence))
+            else:
+                items = tuple(
+                    ProjectionItem(
+                        item.variable,
+                        expressions[item.variable.name] if item.expression is not None else None,
+                    )
+                    for item in form.items
+                )
+            return SelectForm(items, distinct=form.modifier == "DISTINCT")
+        case ast.Construct(template):
+            variables.check_template(form)
+            return ConstructForm(template)
+        case ast.Ask():
+            return AskForm()
+        case _:
+            assert_never(form)
+
+
+# --- warnings -----------------------------------------------------------------------------------
+
+
+def _warn(written: ast.SpaseqQuery, definitions: dict[str, ast.GpmDefinition], report: Report) -> None:
+    if written.window is None:
+        report.warn(NoWindow(span=written.form.span))
+    read = {definition.stream for definition in definitions.values()}
+    for stream in written.streams:
+        if stream.alias not in read:
+            report.warn(UnusedStream(span=stream.span, name=stream.alias))
+    for declaration in written.prologue.declarations:
+        if isinstance(declaration, ast.PrefixDeclaration):
+            if declaration.name not in written.prologue.used_prefixes:
+                report.warn(UnusedPrefix(span=declaration.span, name=declaration.name))
+
+
+__all__ = ["Lowered", "lower"]

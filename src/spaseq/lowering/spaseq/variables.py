@@ -1,0 +1,212 @@
+"""Checks on variables: every one that is read can be bound, by a step that is allowed to bind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spaseq.algebra.events import Absent, Assignment, Gpm, Sequence, gpms
+from spaseq.algebra.expressions import Exists, Expression, Iterated, Var, walk
+from spaseq.algebra.scope import in_scope, pattern_expressions
+from spaseq.algebra.visibility import (
+    bindable,
+    every_pattern,
+    key_triples,
+    patterns_in,
+    result_variables,
+    seen_by,
+)
+from spaseq.errors import Span, did_you_mean, listed
+from spaseq.lowering.errors import (
+    AliasTaken,
+    AssignsBoundVariable,
+    HiddenByNegation,
+    LooksAhead,
+    NestedStatefulPart,
+    PartitionVariableTwice,
+    UnboundPartition,
+    UnboundSelection,
+    UnboundTemplate,
+    UnboundVariable,
+)
+from spaseq.lowering.spaseq.gpm import TopLevelBind, spans_of
+from spaseq.lowering.spaseq.iterations import check_iterations
+from spaseq.lowering.spaseq.report import Report
+from spaseq.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """Who binds what in one sequence, and where the findings go."""
+
+    sequence: Sequence
+    report: Report
+
+    @property
+    def steps(self) -> dict[str, int]:
+        """GPM name to the index of its step."""
+        return {g.name: i for i, step in enumerate(self.sequence.steps) for g in gpms(step.element)}
+
+    @property
+    def all_gpms(self) -> tuple[Gpm, ...]:
+        return tuple(gpm for step in self.sequence.steps for gpm in gpms(step.element))
+
+    def negated(self, name: str) -> bool:
+        return isinstance(self.sequence.steps[self.steps[name]].quantifier, Absent)
+
+    def binders(self, variable: str) -> tuple[str, ...]:
+        """The GPMs that may bind a variable, in step order."""
+        return tuple(gpm.name for gpm in self.all_gpms if variable in bindable(gpm))
+
+    # --- inside a GPM ---------------------------------------------------------------------------
+
+    def check_gpm(self, gpm: Gpm, binds: tuple[TopLevelBind, ...]) -> None:
+        """All variables that the parts of one GPM read."""
+        readable = seen_by(self.sequence, gpm.name) | set(bindable(gpm))
+        for condition in gpm.filters:
+            self._check_top_level(condition, gpm, frozenset(readable))
+        for bind in binds:
+            self._check_top_level(bind.expression, gpm, bind.readable)
+        self._check_nested(gpm, spans_of(binds))
+        self._check_assignments(gpm)
+
+    def _check_top_level(self, expression: Expression, gpm: Gpm, readable: frozenset[str]) -> None:
+        check_iterations(expression, self.sequence, self.steps, gpm.name, self.report)
+        for node in walk(expression):
+            if isinstance(node, Var) and node.name not in readable and not node.hidden:
+                if node.span not in self._iterated_spans(expression):
+                    self._report_unreadable(node, gpm)
+
+    @staticmethod
+    def _iterated_spans(expression: Expression) -> frozenset[Span]:
+        """The places of arguments of functions over iterations; those have their own check."""
+        return frozenset(n.variable.span for n in walk(expression) if isinstance(n, Iterated))
+
+    def _report_unreadable(self, node: Var, gpm: Gpm) -> None:
+        here = self.steps[gpm.name]
+        others = [name for name in self.binders(node.name) if name != gpm.name]
+        later = [name for name in others if self.steps[name] > here and not self.negated(name)]
+        hidden = [name for name in others if self.negated(name)]
+        if later:
+            self.report.error(LooksAhead(span=node.span, name=node.name, gpm=gpm.name, later=later[0]))
+        elif hidden:
+            self.report.error(HiddenByNegation(span=node.span, name=node.name, gpm=hidden[0]))
+        else:
+            known = seen_by(self.sequence, gpm.name) | set(bindable(gpm))
+            hint = did_you_mean(node.name, sorted(known))
+            self.report.error(UnboundVariable(span=node.span, name=node.name, gpm=gpm.name, hint=hint))
+
+    def _check_nested(self, gpm: Gpm, checked: frozenset[Span]) -> None:
+        """Nested groups see their own GPM only; naming another step's variable there is an error."""
+        nested = [*every_pattern(gpm.pattern), *(p for c in gpm.filters for p in patterns_in(c))]
+        own = {name for pattern in nested for name in in_scope(pattern)}
+        expressions = [expression for pattern in nested for expression in pattern_expressions(pattern)]
+        for expression in expressions:
+            for node in walk(expression):
+                variable = node.variable if isinstance(node, Iterated) else node
+                if not isinstance(variable, Var) or variable.hidden or node.span in checked:
+                    continue
+                if variable.name not in own or isinstance(node, Iterated):
+                    self._report_nested(variable, gpm)
+        self._check_exists(gpm)
+
+    def _check_exists(self, gpm: Gpm) -> None:
+        """A variable of an EXISTS pattern that only another step binds would look joined and not be."""
+        top = set(in_scope(gpm.pattern))
+        for condition in gpm.filters:
+            for node in walk(condition):
+                if not isinstance(node, Exists):
+                    continue
+                for pattern in patterns_in(node):
+                    for name in in_scope(pattern):
+                        others = [other for other in self.binders(name) if other != gpm.name]
+                        if name not in top and others and not name.startswith("_:"):
+                            self.report.error(
+                                NestedStatefulPart(span=node.span, name=name, gpm=gpm.name, other=others[0])
+                            )
+
+    def _report_nested(self, variable: Var, gpm: Gpm) -> None:
+        others = [name for name in self.binders(variable.name) if name != gpm.name]
+        if others:
+            self.report.error(
+                NestedStatefulPart(span=variable.span, name=variable.name, gpm=gpm.name, other=others[0])
+            )
+        else:
+            self._report_unreadable(variable, gpm)
+
+    def _check_assignments(self, gpm: Gpm) -> None:
+        earlier = seen_by(self.sequence, gpm.name)
+        for part in gpm.stateful:
+            if not isinstance(part, Assignment):
+                continue
+            name = part.variable.name
+            if name in in_scope(gpm.pattern):
+                other = gpm.name
+            elif name in earlier:
+                other = self.binders(name)[0]
+            else:
+                continue
+            self.report.error(AssignsBoundVariable(span=part.variable.span, name=name, other=other))
+
+    # --- outside the GPMs -----------------------------------------------------------------------
+
+    def check_select(self, clause: ast.SelectClause, expressions: dict[str, Expression]) -> None:
+        """The variables of SELECT; ``expressions`` are its lowered expressions by alias."""
+        known = list(result_variables(self.sequence))
+        taken = set(known)
+        for item in clause.items or ():
+            name = item.variable.name
+            if item.expression is None:
+                self._check_result(item.variable, taken, UnboundSelection)
+                continue
+            expression = expressions[name]
+            check_iterations(expression, self.sequence, self.steps, None, self.report)
+            skipped = self._iterated_spans(expression)
+            for node in walk(expression):
+                if isinstance(node, Var) and node.span not in skipped:
+                    self._check_result(node, taken, UnboundSelection)
+            if name in taken:
+                self.report.error(AliasTaken(span=item.variable.span, name=name))
+            taken.add(name)
+
+    def check_template(self, template: ast.Construct) -> None:
+        known = set(result_variables(self.sequence))
+        for triple in template.template:
+            for node in (triple.subject, triple.predicate, triple.object):
+                if isinstance(node, Var) and not node.hidden:
+                    self._check_result(node, known, UnboundTemplate)
+
+    def _check_result(
+        self, node: Var, known: set[str], error: type[UnboundSelection] | type[UnboundTemplate]
+    ) -> None:
+        if node.name in known:
+            return
+        hidden = [name for name in self.binders(node.name) if self.negated(name)]
+        if hidden:
+            self.report.error(HiddenByNegation(span=node.span, name=node.name, gpm=hidden[0]))
+            return
+        hint = did_you_mean(node.name, sorted(known))
+        shown = listed(f"?{name}" for name in result_variables(self.sequence))
+        self.report.error(error(span=node.span, name=node.name, known=shown, hint=hint))
+
+    def check_partition(self, variables: tuple[Var, ...]) -> None:
+        """Every key is read from a triple of every GPM's event (SEMANTICS 1.9)."""
+        seen: set[str] = set()
+        for variable in variables:
+            if variable.name in seen:
+                self.report.error(PartitionVariableTwice(span=variable.span, name=variable.name))
+            seen.add(variable.name)
+            for gpm in self.all_gpms:
+                if not key_triples(gpm, variable.name):
+                    hint = did_you_mean(variable.name, sorted(self._keys() - {variable.name}))
+                    self.report.error(
+                        UnboundPartition(span=variable.span, name=variable.name, gpm=gpm.name, hint=hint)
+                    )
+                    break
+
+    def _keys(self) -> set[str]:
+        """The variables that every GPM reads from its event."""
+        candidates = {name for gpm in self.all_gpms for name in bindable(gpm)}
+        return {n for n in candidates if all(key_triples(gpm, n) for gpm in self.all_gpms)}
+
+
+

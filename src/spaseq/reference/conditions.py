@@ -1,0 +1,33 @@
+"""Top-level FILTERs as conditions on ``μ₁ ∪ μ₂`` (SEMANTICS 1.4).
+
+The judge evaluates every top-level filter where the event meets the run. For one that reads the event
+alone this makes no difference; it spares the judge the splitting that it is to judge. EXISTS needs the
+event's graph and stays in the pattern.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from spaseq.algebra.events import Condition, EventQuery, Gpm
+from spaseq.algebra.expressions import Exists, Expression, conjuncts, mentions_prev, walk
+from spaseq.algebra.patterns import Filter
+from spaseq.algebra.rules.over_gpms import map_gpms
+
+
+def with_conditions(query: EventQuery) -> EventQuery:
+    return map_gpms(query, _conditioned)
+
+
+def _conditioned(gpm: Gpm) -> Gpm:
+    parts = [part for condition in gpm.filters for part in conjuncts(condition)]
+    pattern = gpm.pattern
+    for part in parts:
+        if _needs_graph(part):
+            pattern = Filter(pattern, part)
+    conditions = tuple(Condition(part, mentions_prev(part)) for part in parts if not _needs_graph(part))
+    return replace(gpm, pattern=pattern, filters=(), stateful=gpm.stateful + conditions)
+
+
+def _needs_graph(expression: Expression) -> bool:
+    return any(isinstance(node, Exists) for node in walk(expression))

@@ -1,0 +1,117 @@
+"""Rewrites a pattern so that expressions unwrap the stand-ins of literals (see `sparql`).
+
+An expression stands either where its *term* matters (BIND of a plain variable, branches of IF and
+COALESCE, sameTerm) or where its *value* does (everything else); STR reads the lexical form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, Callable, cast
+
+from pyoxigraph import NamedNode
+
+from spaseq.algebra.expressions import (
+    Aggregate,
+    Call,
+    Constant,
+    Exists,
+    Expression,
+    FunctionCall,
+    PatternNode,
+    Term,
+    Var,
+    rebuild,
+)
+from spaseq.algebra.patterns import Extend, Filter, Group, LeftJoin, OrderKey, Pattern, TriplePattern, Values
+
+VALUE = "urn:spaseq:function:value"
+LEXICAL = "urn:spaseq:function:lexical"
+STRING_CAST = "http://www.w3.org/2001/XMLSchema#string"
+
+Wrap = Callable[[Term], Term]
+
+
+def preserve(pattern: Pattern, wrap: Wrap) -> Pattern:
+    """The pattern over wrapped constants, its expressions reading wrapped variables."""
+    match pattern:
+        case Filter(inner, condition):
+            return Filter(preserve(inner, wrap), _value(condition, wrap))
+        case LeftJoin(left, right, condition):
+            on = None if condition is None else _value(condition, wrap)
+            return LeftJoin(preserve(left, wrap), preserve(right, wrap), on)
+        case Extend(inner, variable, expression):
+            return Extend(preserve(inner, wrap), variable, _term(expression, wrap))
+        case Group(inner, keys, aggregates):
+            return Group(
+                preserve(inner, wrap),
+                tuple((variable, _term(key, wrap)) for variable, key in keys),
+                tuple((variable, _term(aggregate, wrap)) for variable, aggregate in aggregates),
+            )
+        case Values(variables, rows):
+            wrapped = tuple(tuple(None if term is None else wrap(term) for term in row) for row in rows)
+            return Values(variables, wrapped)
+        case _:
+            return cast(Pattern, _parts(pattern, wrap))
+
+
+def _parts(node: Any, wrap: Wrap) -> Any:
+    """Any other pattern: the same node over its preserved parts."""
+    match node:
+        case Constant(term):
+            return replace(node, term=wrap(term))
+        case OrderKey(expression):
+            return replace(node, expression=_value(expression, wrap))
+        case tuple():
+            return tuple(_parts(part, wrap) for part in node)
+        case TriplePattern():
+            return replace(node, **{n: _parts(getattr(node, n), wrap) for n in ("subject", "object")})
+        case PatternNode():
+            updates = {
+                item.name: preserve(part, wrap) if isinstance(part, PatternNode) else _parts(part, wrap)
+                for item in fields(node)  # type: ignore[arg-type]
+                if isinstance(part := getattr(node, item.name), tuple) or is_dataclass(part)
+            }
+            return replace(node, **updates)  # type: ignore[type-var]
+        case _:
+            return node
+
+
+def _term(node: Expression, wrap: Wrap) -> Expression:
+    """The expression where its term matters."""
+    match node:
+        case Var():
+            return node
+        case Constant(term):
+            return replace(node, term=wrap(term))
+        case Call("IF", (test, then, otherwise)):
+            return replace(node, arguments=(_value(test, wrap), _term(then, wrap), _term(otherwise, wrap)))
+        case Call("COALESCE", arguments):
+            return replace(node, arguments=tuple(_term(argument, wrap) for argument in arguments))
+        case Aggregate("COUNT" | "SAMPLE", Var()):
+            return node
+        case _:
+            return _value(node, wrap)
+
+
+def _value(node: Expression, wrap: Wrap) -> Expression:
+    """The expression where its value matters."""
+    match node:
+        case Var() | Call("IF" | "COALESCE"):
+            return FunctionCall(Constant(NamedNode(VALUE)), (_term(node, wrap),))
+        case Call("BOUND"):
+            return node
+        case Call("SAMETERM", arguments):
+            return replace(node, arguments=tuple(_term(argument, wrap) for argument in arguments))
+        case Call("STR", arguments):
+            return _lexical(arguments[0], wrap)
+        case FunctionCall(Constant(NamedNode(value=iri)), (argument,)) if iri == STRING_CAST:
+            return _lexical(argument, wrap)
+        case Exists(pattern):
+            return replace(node, pattern=preserve(pattern, wrap))  # type: ignore[arg-type]
+        case _:
+            return rebuild(node, lambda part: _value(part, wrap))
+
+
+def _lexical(argument: Expression, wrap: Wrap) -> Expression:
+    return FunctionCall(Constant(NamedNode(LEXICAL)), (_term(argument, wrap),))

@@ -30,7 +30,7 @@ class TermDictionary:
     spellings of one character in a literal are one term.
     """
 
-    __slots__ = ("_arena", "_decoded", "_ids", "_texts", "generation", "scopes")
+    __slots__ = ("_arena", "_decoded", "_ids", "_texts", "caches", "generation", "scopes")
     _REMEMBERED: Final = 1 << 16
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
@@ -42,6 +42,8 @@ class TermDictionary:
         """Grows with every `compact`: ids of different generations must not be mixed."""
         self.scopes = BlankScopes()
         """Keeps blank nodes of different events apart."""
+        self.caches: dict[str, object] = {}
+        """What other rooms remember about these ids, under the room's name; neither pickled nor remapped."""
         for text in texts:
             self.encode_text(text)
 

@@ -1,0 +1,132 @@
+"""SPAseq queries: windows, streams, GPM definitions and sequence expressions (SEMANTICS 1.1)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from spaseq.algebra.expressions import Constant, Iterated, IterationCount, Var
+from spaseq.errors import Span
+from spaseq.syntax.ast import (
+    Ask,
+    Conjunction,
+    Construct,
+    Disjunction,
+    GpmDefinition,
+    GroupPattern,
+    Name,
+    Prologue,
+    Quantified,
+    SelectClause,
+    SequenceExpression,
+    SpaseqQuery,
+    Step,
+    StreamDeclaration,
+    WindowClause,
+)
+from spaseq.syntax.builder.queries import SparqlActions
+from spaseq.syntax.builder.triples import TripleList
+from spaseq.syntax.lexer import Token
+
+Clause: TypeAlias = WindowClause | StreamDeclaration | tuple[Var, ...] | SequenceExpression | GpmDefinition
+
+
+class SpaseqActions(SparqlActions):
+    """Builds SPAseq queries."""
+
+    def spaseq_query(
+        self, span: Span, prologue: Prologue, form: SelectClause | Construct | Ask, *clauses: Clause
+    ) -> SpaseqQuery:
+        return SpaseqQuery(
+            form,
+            tuple(clause for clause in clauses if isinstance(clause, StreamDeclaration)),
+            tuple(clause for clause in clauses if isinstance(clause, (SequenceExpression, GpmDefinition))),
+            next((clause for clause in clauses if isinstance(clause, WindowClause)), None),
+            next((clause for clause in clauses if isinstance(clause, tuple)), ()),
+            replace(prologue, used_prefixes=frozenset(self.used_prefixes)),
+            span,
+        )
+
+    def construct_form(self, span: Span, template: TripleList) -> Construct:
+        return Construct(tuple(template.triples), span)
+
+    def ask_form(self, span: Span) -> Ask:
+        return Ask(span)
+
+    # --- clauses ---
+
+    def window(self, span: Span, size: Token, unit: Token, *rest: str | Constant) -> WindowClause:
+        start = next((part for part in rest if isinstance(part, Constant)), None)
+        return WindowClause(
+            self.integer(size), unit.text.upper().removesuffix("S"), "SLIDING" in rest, start, span
+        )
+
+    def window_kind(self, _span: Span, token: Token) -> str:
+        return token.text.upper()
+
+    def starting_at(self, _span: Span, literal: Constant) -> Constant:
+        return literal
+
+    def stream(self, span: Span, name: Token, iri: Constant) -> StreamDeclaration:
+        return StreamDeclaration(name.text, iri, span)
+
+    def partition(self, _span: Span, *variables: Var) -> tuple[Var, ...]:
+        return variables
+
+    def definition(self, span: Span, name: Token, stream: Token, pattern: GroupPattern) -> GpmDefinition:
+        return GpmDefinition(name.text, stream.text, pattern, name.span, stream.span, span)
+
+    # --- sequence expressions ---
+
+    def seq_clause(self, span: Span, sequence: SequenceExpression) -> SequenceExpression:
+        return replace(sequence, span=span)
+
+    def sequence(self, span: Span, *parts: Step | str) -> SequenceExpression:
+        steps = tuple(part for part in parts if not isinstance(part, str))
+        return SequenceExpression(steps, tuple(part for part in parts if isinstance(part, str)), span)
+
+    def sequence_operator(self, _span: Span, token: Token) -> str:
+        return token.text
+
+    def step_name(self, span: Span, token: Token) -> Name:
+        return Name(token.text, span)
+
+    def any_of(self, span: Span, *parts: Step) -> Disjunction:
+        return Disjunction(parts, span)
+
+    def all_of(self, span: Span, *parts: Step) -> Conjunction:
+        return Conjunction(parts, span)
+
+    def optional_step(self, span: Span, body: Step) -> Quantified:
+        return Quantified(body, "?", span=span)
+
+    def negated(self, span: Span, body: Step) -> Quantified:
+        return Quantified(body, "!", span=span)
+
+    def kleene_plus(self, span: Span, body: Step, between: str = "") -> Quantified:
+        return Quantified(body, "+", between=between, span=span)
+
+    def bounded(
+        self, span: Span, body: Step, bounds: tuple[int, int | None], between: str = ""
+    ) -> Quantified:
+        return Quantified(body, "{", bounds[0], bounds[1], between, span)
+
+    def between(self, _span: Span, operator: str) -> str:
+        return operator
+
+    def exactly(self, _span: Span, count: Token) -> tuple[int, int | None]:
+        return self.integer(count), self.integer(count)
+
+    def at_least(self, _span: Span, least: Token) -> tuple[int, int | None]:
+        return self.integer(least), None
+
+    def from_to(self, _span: Span, least: Token, most: Token) -> tuple[int, int | None]:
+        return self.integer(least), self.integer(most)
+
+    # --- functions over iterations (SEMANTICS 1.5) ---
+
+    def iterated(self, span: Span, token: Token, variable: Var) -> Iterated:
+        return Iterated(token.text.upper(), variable, None, span)
+
+    def iteration_count(self, span: Span, name: Token) -> IterationCount:
+        return IterationCount(name.text, span)

@@ -1,0 +1,134 @@
+"""What the parser expected, in words a reader knows."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from spaseq.errors import Span
+from spaseq.syntax.errors import BadIri, UnexpectedEnd, UnexpectedToken
+from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
+from spaseq.syntax.lalr import Rejected
+from spaseq.syntax.lexer import END, Token
+
+MOST = 6
+"""How many expectations are listed; more would not be read."""
+
+_IRI = frozenset(("IRIREF", "PNAME_LN", "PNAME_NS"))
+_LITERAL = frozenset(("STRING", "INTEGER", "NUMBER", "SIGNED", "BOOLEAN"))
+_BLANK = frozenset(("BLANK_NODE", "ANON"))
+_CALL = frozenset(("FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "EXISTS", "NOT", "ITERATED"))
+_TERM = _IRI | _LITERAL | _BLANK | {"VAR", "NIL", "(", "["}
+
+# The first group whose tokens are all expected takes them away; larger groups come first.
+_GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
+    (
+        "an expression",
+        frozenset(("VAR", "STRING", "FUNCTION", "!", "-")),
+        _IRI | _LITERAL | _CALL | {"VAR", "(", "!", "-", "+"},
+    ),
+    (
+        "a condition in parentheses or a function call",
+        frozenset(("FUNCTION", "(", "IRIREF")),
+        _IRI | _CALL | {"("},
+    ),
+    ("a triple pattern", _TERM, _TERM),
+    ("a node", frozenset(("VAR", "STRING", "IRIREF", "BLANK_NODE")), _TERM),
+    ("a predicate", frozenset(("VAR", "IRIREF", "a")), _IRI | {"VAR", "a", "^", "!", "("}),
+    ("a property path", frozenset(("IRIREF", "a")), _IRI | {"a", "^", "!", "("}),
+    ("a value", frozenset(("STRING", "INTEGER")), _IRI | _LITERAL),
+    ("a comparison", frozenset(("=", "!=", "<")), frozenset(("=", "!=", "<", ">", "<=", ">=", "IN", "NOT"))),
+    ("an arithmetic operator", frozenset(("*", "/", "+", "-")), frozenset(("*", "/", "+", "-", "SIGNED"))),
+    ("a sequence operator `,` `;` or `:`", frozenset((",", ";", ":")), frozenset((",", ";", ":"))),
+    ("a quantifier", frozenset(("?", "!", "+", "{")), frozenset(("?", "!", "+", "{"))),
+    ("an IRI", frozenset(("IRIREF",)), _IRI),
+)
+
+_WORDS = {
+    END: "the end of the query",
+    "IRIREF": "an IRI in <…>",
+    "PNAME_LN": "a prefixed name",
+    "PNAME_NS": "a prefix such as `ex:`",
+    "BLANK_NODE": "a blank node",
+    "ANON": "`[]`",
+    "NIL": "`()`",
+    "VAR": "a variable",
+    "STRING": "a string",
+    "LANGTAG": "a language tag",
+    "INTEGER": "an integer",
+    "NUMBER": "a number",
+    "SIGNED": "a signed number",
+    "BOOLEAN": "true or false",
+    "FUNCTION": "a function",
+    "AGGREGATE": "an aggregate",
+    "NAME": "a name",
+    "UNIT": "a unit (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS or EVENTS)",
+    "ITERATED": "FIRST, LAST or PREV",
+}
+
+_FOUND = {
+    "IRIREF": "IRI",
+    "PNAME_LN": "prefixed name",
+    "PNAME_NS": "prefixed name",
+    "BLANK_NODE": "blank node",
+    "VAR": "variable",
+    "STRING": "string",
+    "LANGTAG": "language tag",
+    "INTEGER": "number",
+    "NUMBER": "number",
+    "SIGNED": "number",
+    "NAME": "name",
+}
+
+_CLOSING = ("}", ")", "]")
+
+
+def syntax_error(rejected: Rejected) -> UnexpectedToken | UnexpectedEnd | BadIri:
+    """The error for a token that the grammar has no place for."""
+    token, expected = rejected.token, rejected.expected
+    if token.type == "<" and expected & _IRI:
+        reason = "it is not closed with `>` or holds a character that is not allowed"
+        return BadIri(iri="what begins with `<`", reason=reason, span=token.span)
+    words = _readable(expected)
+    if token.type == END:
+        closing = next((sign for sign in _CLOSING if sign in expected), "")
+        hint = f"a `{closing}` may be missing" if closing else ""
+        before = rejected.previous
+        # The end of the text may be many blank lines away; the last token is where to look.
+        span = token.span if before is None else Span(before.end, before.end)
+        return UnexpectedEnd(expected=words, hint=hint, span=span)
+    return UnexpectedToken(found=_found(token), expected=words, hint=_hint(token, expected), span=token.span)
+
+
+def _found(token: Token) -> str:
+    shown = token.text if len(token.text) <= 40 else token.text[:37] + "…"
+    kind = _FOUND.get(token.type)
+    if kind is None:
+        kind = "keyword" if token.text[:1].isalpha() else ""
+    return f"{kind} `{shown}`".strip()
+
+
+def _readable(expected: frozenset[str]) -> str:
+    left = set(expected)
+    words: list[str] = []
+    for phrase, needed, members in _GROUPS:
+        if needed <= left:
+            words.append(phrase)
+            left -= members
+    # Closing brackets first, then keywords and signs by name: the order must not depend on hashing.
+    left_over = sorted(left, key=lambda kind: (kind not in _CLOSING, kind))
+    words += [_WORDS.get(kind, f"`{kind}`") for kind in left_over]
+    if len(words) > MOST:
+        words = [*words[: MOST - 1], "…"]
+    if len(words) < 2:
+        return words[0] if words else "nothing more"
+    return ", ".join(words[:-1]) + (" …" if words[-1] == "…" else f" or {words[-1]}")
+
+
+def _hint(token: Token, expected: frozenset[str]) -> str:
+    if token.type == "NAME":
+        known = [kind for kind in expected if kind.isalpha() and kind.isupper() and kind not in _WORDS]
+        if "FUNCTION" in expected:
+            known += [*ARGUMENTS, *AGGREGATES]
+        near = get_close_matches(token.text.upper(), known, n=1, cutoff=0.7)
+        return f"did you mean {near[0]}?" if near else ""
+    return ""

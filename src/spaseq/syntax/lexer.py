@@ -1,0 +1,254 @@
+"""The lexer: query text to tokens, with one compiled pattern for SPARQL and one for sequence expressions.
+
+The token's type is the grammar's own spelling for words and signs (``SELECT``, ``{``) and a class name for
+the rest (``VAR``, ``STRING`` …). Words are looked up without regard to case; only SPARQL's ``a`` is exact. A
+word that is no keyword is a ``NAME``: stream aliases and GPM names are such words, and where a name must
+stand (after ``GPM``, ``ON``, ``STREAM``, in ``SEQ ( … )``) even a keyword is one.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from spaseq.errors import Span
+from spaseq.syntax.errors import BadCharacter, BadEscape, UnterminatedString
+
+END = "$END"
+
+
+class Token(NamedTuple):
+    """A token with its place in the text as the author wrote it."""
+
+    type: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def span(self) -> Span:
+        return Span(self.start, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What the lexer must know of a dialect.
+
+    ``words`` maps a keyword (upper case, but ``a``) to its token type, and ``words_after`` the same for
+    words directly after a token type (``30 MINUTES`` against ``MINUTES(?t)``). After a type in
+    ``names_after`` a word is a name, whatever it spells. A type in ``islands`` and the ``(`` after it open
+    an island of sequence tokens that ends with the matching ``)``. After a type in ``counts_names`` and
+    ``(`` a lone word before ``)`` is a name.
+    """
+
+    words: Mapping[str, str]
+    words_after: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    names_after: frozenset[str] = frozenset()
+    islands: frozenset[str] = frozenset()
+    counts_names: frozenset[str] = frozenset()
+
+
+# --- the patterns: section 19.8 of the SPARQL 1.1 recommendation, terminals ------------------------
+
+_BASE = (
+    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
+    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
+)
+_START = _BASE + "_"
+_WORD = _START + "0-9\u00b7\u0300-\u036f\u203f-\u2040"
+_CHARS = _WORD + r"\-"
+_PLX = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
+_SPACE = r"(?:[ \t\r\n]++|#[^\r\n]*+)*+"
+_EXPONENT = "[eE][+-]?[0-9]+"
+
+_PREFIX = rf"[{_BASE}](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*+"
+_LOCAL = rf"(?:[{_START}:0-9]|{_PLX})(?:[{_CHARS}:]|{_PLX}|\.+(?=[{_CHARS}:%\\]))*+"
+
+_STRING = (
+    r'(?P<STRING>"""[^"\\]*+(?:(?:\\[\s\S]|"{1,2}(?!"))[^"\\]*+)*+"""'
+    r"|'''[^'\\]*+(?:(?:\\[\s\S]|'{1,2}(?!'))[^'\\]*+)*+'''"
+    r'|"(?!"")[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+"'
+    r"|'(?!'')[^'\\\r\n]*+(?:\\[^\r\n][^'\\\r\n]*+)*+')"
+)
+
+_SPARQL = re.compile(
+    "|".join(
+        (
+            rf"(?P<PNAME>(?:{_PREFIX})?:(?:{_LOCAL})?)",
+            rf"(?P<BLANK_NODE>_:[{_START}0-9](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*+)",
+            rf"(?P<WORD>[{_START}][{_WORD}]*+)",
+            rf"(?P<VAR>[?$][{_START}0-9][{_WORD}]*+)",
+            r'(?P<IRIREF><[^<>"{}|^`\\\x00-\x20]*+>)',
+            _STRING,
+            rf"(?P<NUMBER>(?:[0-9]+\.[0-9]*|\.?[0-9]+){_EXPONENT}|[0-9]*\.[0-9]+)",
+            r"(?P<INTEGER>[0-9]+)",
+            rf"(?P<SIGNED>[+-](?:(?:[0-9]+\.[0-9]*|\.?[0-9]+){_EXPONENT}|[0-9]*\.[0-9]+|[0-9]+))",
+            r"(?P<LANGTAG>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)",
+            rf"(?P<NIL>\({_SPACE}\))",
+            rf"(?P<ANON>\[{_SPACE}\])",
+            r"(?P<SIGN>&&|\|\||!=|<=|>=|\^\^|[{}()\[\].,;*/+\-|^?!=<>])",
+        )
+    )
+)
+_SEQUENCE = re.compile(rf"(?P<NAME>[{_START}][{_WORD}]*+)|(?P<INTEGER>[0-9]+)|(?P<SIGN>[,;:&|+?!(){{}}\[\]])")
+_SKIP = re.compile(_SPACE)
+_BEFORE_CLOSE = re.compile(_SPACE + r"\)")
+_LABEL = re.compile(rf"_:([{_START}0-9](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*+)")
+
+# A pair of backslashes is matched first: what follows it is no escape.
+_CODEPOINT = re.compile(r"\\\\|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ESCAPE = re.compile(r"\\([\s\S])")
+_ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\"}
+
+
+def blank_node_labels(text: str) -> frozenset[str]:
+    """Every label that may be a blank node's in the text; fresh labels keep clear of these."""
+    return frozenset(_LABEL.findall(text)) if "_:" in text else frozenset()
+
+
+# --- codepoint escapes ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    r"""The text with its ``\uXXXX`` escapes replaced, and the way back to the places in the original.
+
+    ``cuts`` are offsets just after a replacement in ``text``; ``shifts`` how much longer the original is
+    up to there.
+    """
+
+    text: str
+    cuts: tuple[int, ...] = ()
+    shifts: tuple[int, ...] = ()
+
+    def origin(self, offset: int) -> int:
+        """The offset in the original of an offset in ``text``."""
+        if not self.cuts:
+            return offset
+        index = bisect_right(self.cuts, offset)
+        return offset + (self.shifts[index - 1] if index else 0)
+
+
+def read_source(text: str) -> Source:
+    """Replace codepoint escapes (SPARQL 1.1, 19.2); a surrogate stays and is refused where it stands."""
+    stray = _SURROGATE.search(text)
+    if stray:
+        raise BadCharacter(
+            character=f"U+{ord(stray[0]):04X}",
+            where="alone: it is half of a surrogate pair",
+            hint="save the query as UTF-8",
+            span=Span(stray.start(), stray.end()),
+        )
+    if "\\" not in text:
+        return Source(text)
+    parts: list[str] = []
+    cuts: list[int] = []
+    shifts: list[int] = []
+    at = length = 0
+    for found in _CODEPOINT.finditer(text):
+        digits = found[0][2:]
+        code = int(digits, 16) if digits else -1
+        if code < 0 or 0xD800 <= code <= 0xDFFF or code > 0x10FFFF:
+            continue
+        parts += text[at : found.start()], chr(code)
+        length += found.start() - at + 1
+        at = found.end()
+        cuts.append(length)
+        shifts.append(at - length)
+    parts.append(text[at:])
+    return Source("".join(parts), tuple(cuts), tuple(shifts))
+
+
+# --- tokens ---------------------------------------------------------------------------------------
+
+
+def tokens(source: Source, vocabulary: Vocabulary) -> Iterator[Token]:
+    """The tokens of a text one by one, with an ``$END`` token last."""
+    text, origin = source.text, source.origin
+    at, depth = 0, 0
+    before, last = "", ""
+    while True:
+        at = _SKIP.match(text, at).end()  # type: ignore[union-attr]
+        if at == len(text):
+            yield Token(END, "", origin(at), origin(at))
+            return
+        pattern = _SEQUENCE if depth else _SPARQL
+        found = pattern.match(text, at)
+        if found is None:
+            raise _bad_character(source, at, bool(depth))
+        kind, word, end = found.lastgroup or "", found[0], found.end()
+        if kind == "NIL" and last in vocabulary.islands:
+            kind, word, end = "(", "(", at + 1
+        elif kind == "SIGN":
+            kind = word
+        elif kind == "WORD":
+            name = last in vocabulary.names_after or (
+                last == "(" and before in vocabulary.counts_names and _counted(text, end, word)
+            )
+            kind = "NAME" if name else _keyword(word, last, vocabulary)
+        elif kind == "PNAME":
+            kind = "PNAME_NS" if word[-1] == ":" and word.find(":") == len(word) - 1 else "PNAME_LN"
+        if depth or (kind == "(" and last in vocabulary.islands):
+            depth += (kind == "(") - (kind == ")")
+        yield Token(kind, word, origin(at), origin(end))
+        before, last, at = last, kind, end
+
+
+def _keyword(word: str, last: str, vocabulary: Vocabulary) -> str:
+    if word == "a":
+        return "a"
+    upper = word.upper()
+    special = vocabulary.words_after.get(last)
+    if special and upper in special:
+        return special[upper]
+    return vocabulary.words.get(upper, "NAME")
+
+
+def _counted(text: str, end: int, word: str) -> bool:
+    """True if the word in ``COUNT(word`` is a GPM's name: nothing but ``)`` follows it."""
+    return _BEFORE_CLOSE.match(text, end) is not None and word.upper() not in ("TRUE", "FALSE")
+
+
+def _bad_character(source: Source, at: int, island: bool) -> UnterminatedString | BadCharacter:
+    text = source.text
+    span = Span(source.origin(at), source.origin(at + 1))
+    if text[at] in "\"'" and not island:
+        quote = text[at] * 3 if text.startswith(text[at] * 3, at) else text[at]
+        line_end = re.compile(r"[\r\n]|$").search(text, at).start()  # type: ignore[union-attr]
+        return UnterminatedString(quote=quote, span=Span(span.start, source.origin(line_end)))
+    hint = ""
+    if text[at] == "&":
+        hint = "the logical and is written &&"
+    elif text[at] == "@":
+        hint = 'a language tag is written directly after a string: "chat"@fr'
+    elif text[at] == "\\":
+        hint = "escapes stand inside strings and prefixed names only"
+    where = "in SEQ ( … )" if island else "here"
+    return BadCharacter(character=_shown(text[at]), where=where, hint=hint, span=span)
+
+
+def _shown(character: str) -> str:
+    return f"`{character}`" if character.isprintable() else f"U+{ord(character):04X}"
+
+
+def string_value(token: Token) -> str:
+    """The text that a STRING token stands for; raises `BadEscape` at the escape itself."""
+    size = 3 if token.text[:3] in ('"""', "'''") else 1
+    inner = token.text[size:-size]
+    if "\\" not in inner:
+        return inner
+
+    def replace(found: re.Match[str]) -> str:
+        value = _ESCAPES.get(found[1])
+        if value is None:
+            start = token.start + size + found.start()
+            width = {"u": 6, "U": 10}.get(found[1], 2)
+            shown = inner[found.start() : found.start() + width]
+            raise BadEscape(escape=shown, span=Span(start, min(start + len(shown), token.end)))
+        return value
+
+    return _ESCAPE.sub(replace, inner)

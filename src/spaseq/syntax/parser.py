@@ -1,0 +1,90 @@
+"""From query text to AST. Whatever the text, the outcome is a tree or a `QueryError` that knows its place."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any
+
+from spaseq.errors import NOWHERE, QueryError, Span
+from spaseq.syntax.ast import AskQuery, ConstructQuery, DescribeQuery, SelectQuery, SparqlQuery, SpaseqQuery
+from spaseq.syntax.dialects.base import Dialect, find_dialect
+from spaseq.syntax.errors import TooDeep
+from spaseq.syntax.expected import syntax_error
+from spaseq.syntax.lalr import Rejected, run
+from spaseq.syntax.lexer import Vocabulary, blank_node_labels, read_source, tokens
+
+MAX_DEPTH = 200
+"""How deep a tree may be. Later stages recurse over it, several Python frames to a level."""
+
+
+def parse(text: str, *, dialect: str = "spaseq", name: str = "query", base: str | None = None) -> SpaseqQuery:
+    """Parse a SPAseq query.
+
+    ``name`` is the file name that errors show; ``base`` is what relative IRIs are resolved against when
+    the query has no BASE.
+
+    >>> query = parse('''SELECT * FROM STREAM S <urn:s>
+    ...                  WHERE { SEQ (A; B+) DEFINE GPM A ON S { ?x <urn:p> ?y }
+    ...                                      DEFINE GPM B ON S { ?x <urn:q> ?z } }''')
+    >>> query.where[0].operators
+    (';',)
+    """
+    found = parse_dialect(text, find_dialect(dialect), name, base)
+    assert isinstance(found, SpaseqQuery)
+    return found
+
+
+def parse_sparql(text: str, name: str = "query", base: str | None = None) -> SparqlQuery:
+    """Parse a SPARQL 1.1 query."""
+    found = parse_dialect(text, find_dialect("sparql"), name, base)
+    assert isinstance(found, (SelectQuery, ConstructQuery, AskQuery, DescribeQuery))
+    return found
+
+
+def parse_dialect(text: str, dialect: Dialect, name: str, base: str | None) -> object:
+    """Parse a query of any dialect; the tree's type is the dialect's."""
+    try:
+        return _parse(text, dialect, base if base is not None else dialect.default_base)
+    except QueryError as error:
+        for each in (error, *error.also):
+            each.located(text, name)
+        raise
+
+
+def _parse(text: str, dialect: Dialect, base: str | None) -> object:
+    source = read_source(text)
+    actions = dialect.actions(base=base, taken_labels=blank_node_labels(source.text))
+    try:
+        tree = run(dialect.table, tokens(source, _vocabulary(dialect.name)), actions)
+    except Rejected as rejected:
+        raise syntax_error(rejected) from None
+    _check_depth(tree)
+    _raise_all(actions.errors + dialect.check(tree))
+    return tree
+
+
+@cache
+def _vocabulary(name: str) -> Vocabulary:
+    return find_dialect(name).vocabulary
+
+
+def _raise_all(found: list[QueryError]) -> None:
+    """Raise the first error in the text; it carries the others."""
+    if found:
+        first, *others = sorted(found, key=lambda error: error.span.start)
+        first.also = tuple(others)
+        raise first
+
+
+def _check_depth(tree: object) -> None:
+    stack: list[tuple[Any, int, Span]] = [(tree, 0, NOWHERE)]
+    while stack:
+        node, depth, span = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend((part, depth, span) for part in node)
+        elif is_dataclass(node) and not isinstance(node, Span):
+            span = getattr(node, "span", span)
+            if depth > MAX_DEPTH:
+                raise TooDeep(limit=MAX_DEPTH, span=span)
+            stack.extend((getattr(node, item.name), depth + 1, span) for item in fields(node))

@@ -1,0 +1,158 @@
+"""Parsing tables: Lark turns a grammar into an LALR(1) automaton once; later starts read it from a cache.
+
+Only the automaton is kept, as plain JSON: which token shifts or reduces in which state, and what each rule
+does with its parts. It depends on nothing but the grammar's text, so that text's digest names the file. The
+cache lives in the user's cache directory; where it cannot be read or written, the table is built anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+FORMAT = "1"
+"""Changes with the layout of the file, so that an old file is not misread."""
+
+KEEP, DROP, SPLICE = 1, 0, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A reduction: ``size`` parts become one ``origin``, made by the builder's method ``action``.
+
+    ``parts`` says for each part whether to keep it, to drop it (a word or sign of the grammar) or to
+    splice its own parts in. A rule without action is a list; ``expand`` hands a single part through.
+    """
+
+    origin: str
+    size: int
+    action: str
+    parts: tuple[int, ...]
+    expand: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An LALR(1) automaton: ``rows[state][symbol]`` is the next state, or ``-1 - rule`` to reduce."""
+
+    rows: tuple[dict[str, int], ...]
+    rules: tuple[Rule, ...]
+    start: int
+    accept: int
+    literals: tuple[str, ...]
+    """The words and signs of the grammar, which are their own token types."""
+
+
+@cache
+def load_table(files: tuple[str, ...], start: str) -> Table:
+    """The table of the grammar that these files make up, from the cache if it is there."""
+    folder = Path(__file__).parent / "grammar"
+    grammar = "\n".join((folder / name).read_text("utf-8") for name in files)
+    digest = hashlib.sha256(f"{FORMAT}\0{start}\0{grammar}".encode()).hexdigest()[:24]
+    path = _cache_directory() / f"grammar-{digest}.json"
+    try:
+        return _read(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        plain = compile_grammar(grammar, start)
+    _store(path, plain)
+    return _read(plain)
+
+
+def _cache_directory() -> Path:
+    chosen = os.environ.get("SPASEQ_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
+    elif sys.platform == "darwin":
+        base = "~/Library/Caches"
+    else:
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "spaseq"
+
+
+def _store(path: Path, plain: dict[str, Any]) -> None:
+    """Write the file whole or not at all; a cache that cannot be written is no error."""
+    import tempfile
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(plain, file, separators=(",", ":"))
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError:
+        pass
+
+
+def _read(plain: dict[str, Any]) -> Table:
+    rules = tuple(
+        Rule(origin, size, action, tuple(parts), expand)
+        for origin, size, action, parts, expand in plain["rules"]
+    )
+    return Table(tuple(plain["rows"]), rules, plain["start"], plain["accept"], tuple(plain["literals"]))
+
+
+# --- building, the only place that needs Lark ---------------------------------------------------------
+
+
+def compile_grammar(grammar: str, start: str) -> dict[str, Any]:
+    """The automaton of a Lark grammar as plain data; a grammar with conflicts is refused."""
+    from lark import Lark
+    from lark.grammar import Rule as LarkRule
+    from lark.lexer import Lexer, TerminalDef
+
+    class NoLexer(Lexer):
+        """Lark wants a lexer; `spaseq.syntax.lexer` makes the tokens."""
+
+        def __init__(self, _: Any) -> None:
+            pass
+
+        def lex(self, *_: Any) -> Any:
+            raise NotImplementedError
+
+    built = Lark(grammar, parser="lalr", lexer=NoLexer, start=start, maybe_placeholders=False, strict=True)
+    data, memo = built.memo_serialize([TerminalDef, LarkRule])
+    table = data["parser"]["parser"]
+    spelled = {t["name"]: t["pattern"]["value"] for t in memo.values() if t["__type__"] == "TerminalDef"}
+    symbols = {index: spelled.get(name, name) for index, name in table["tokens"].items()}
+    numbers: dict[Any, int] = {}
+    rows: list[dict[str, int]] = []
+    assert sorted(table["states"]) == list(range(len(table["states"])))
+    for state in range(len(table["states"])):
+        row: dict[str, int] = {}
+        for symbol, (action, target) in table["states"][state].items():
+            row[symbols[symbol]] = (
+                target if action == 0 else -1 - numbers.setdefault(target["@"], len(numbers))
+            )
+        rows.append(row)
+    return {
+        "rows": rows,
+        "rules": [_plain_rule(memo[key]) for key in numbers],
+        "start": table["start_states"][start],
+        "accept": table["end_states"][start],
+        "literals": sorted(spelled.values()),
+    }
+
+
+def _plain_rule(rule: dict[str, Any]) -> list[Any]:
+    """What Lark's tree builder would do with the parts of a rule, as flags."""
+    name, options = rule["origin"]["name"], rule["options"]
+    parts = []
+    for symbol in rule["expansion"]:
+        if symbol["__type__"] == "Terminal":
+            parts.append(DROP if symbol["filter_out"] and not options["keep_all_tokens"] else KEEP)
+        else:
+            parts.append(SPLICE if symbol["name"].startswith("_") else KEEP)
+    action = "" if name.startswith("_") else rule["alias"] or name
+    return [name, len(parts), action, parts, bool(options["expand1"] and not rule["alias"])]

@@ -1,0 +1,75 @@
+"""A compiled query: every stage from text to automaton, kept as values (P2: each can be printed)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from spaseq.algebra.events import EventQuery
+from spaseq.algebra.rules import RULES, Rule, rewrite
+from spaseq.automaton import Nfa, compile_automaton
+from spaseq.errors import QueryError, QueryWarning
+from spaseq.lowering.errors import NotPartitionable
+from spaseq.lowering.spaseq import lower
+from spaseq.planner.distribution import Distribution, Unit, distribute
+from spaseq.syntax import ast
+from spaseq.syntax.parser import parse
+from spaseq.syntax.printer import format_query
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledQuery:
+    """A query that was checked and compiled; immutable, and shared by all hosts."""
+
+    text: str
+    name: str
+    syntax: ast.SpaseqQuery
+    algebra: EventQuery
+    """Straight from lowering, before any rule: what the judge evaluates."""
+    rewritten: EventQuery
+    automaton: Nfa
+    distribution: Distribution
+    warnings: tuple[QueryWarning, ...]
+
+    @property
+    def normal_text(self) -> str:
+        """The query's text without what carries no meaning: comments, layout, prefixes."""
+        return format_query(replace(self.syntax, prologue=ast.Prologue()))
+
+    def explain(self, format: str = "text") -> str:
+        """The plan, as text, json, mermaid, dot or html."""
+        from spaseq.planner.explain import explain
+
+        return explain(self, format)
+
+
+def compile_query(text: str, *, name: str = "query", rules: tuple[Rule, ...] = RULES) -> CompiledQuery:
+    """Parse, check, lower, rewrite and compile a SPAseq query; `QueryError` says what is wrong and where."""
+    syntax = parse(text, name=name)
+    try:
+        lowered = lower(syntax, text)
+    except QueryError as error:
+        for each in (error, *error.also):
+            each.located(text, name)
+        raise
+    rewritten = rewrite(lowered.query, rules)
+    distribution = distribute(rewritten)
+    warnings = (*lowered.warnings, *_warnings(syntax, distribution))
+    for warning in warnings:
+        warning.located(text, name)
+    return CompiledQuery(
+        text=text,
+        name=name,
+        syntax=syntax,
+        algebra=lowered.query,
+        rewritten=rewritten,
+        automaton=compile_automaton(rewritten),
+        distribution=distribution,
+        warnings=tuple(sorted(warnings, key=lambda warning: (warning.span.start, warning.code))),
+    )
+
+
+def _warnings(syntax: ast.SpaseqQuery, distribution: Distribution) -> tuple[QueryWarning, ...]:
+    if distribution.unit is not Unit.WHOLE:
+        return ()
+    sequence = next(clause for clause in syntax.where if isinstance(clause, ast.SequenceExpression))
+    return (NotPartitionable(span=sequence.span, reason=distribution.reason, cure=distribution.cure),)

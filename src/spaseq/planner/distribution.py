@@ -1,0 +1,111 @@
+"""How a query may be spread over workers without changing its answers (SEMANTICS 1.9)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from spaseq.algebra.events import Contiguity, EventQuery, EventWindow, Repeat, TimeWindow
+from spaseq.algebra.visibility import bindable, certain
+from spaseq.errors import listed
+
+
+class Unit(Enum):
+    """What rows must meet on one worker."""
+
+    PARTITION = "partition"
+    """The query says PARTITION BY: every key is a query of its own."""
+    KEY = "key"
+    """A shared variable that every step binds."""
+    KEY_AND_TICKS = "key and ticks"
+    """Such a variable, and the instants of all events, because ``,`` asks what lies between."""
+    WHOLE = "whole"
+    """Nothing: all rows meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """The unit of distribution, its variables, and whether tumbling windows can go apart as well."""
+
+    unit: Unit
+    variables: tuple[str, ...]
+    by_window: bool
+    reason: str
+    cure: str = ""
+
+
+def distribute(query: EventQuery) -> Distribution:
+    """The finest distribution that provably changes nothing."""
+    by_window = isinstance(query.window, TimeWindow) and not query.window.sliding
+    if query.partition:
+        names = listed(f"?{name}" for name in query.partition)
+        return Distribution(
+            Unit.PARTITION, query.partition, by_window, f"PARTITION BY {names} makes every key a query of its own"
+        )
+    keys = common_keys(query)
+    if not keys:
+        return Distribution(
+            Unit.WHOLE, (), by_window, "no variable is certainly bound in every step", _cure_for_keys(query)
+        )
+    if isinstance(query.window, EventWindow):
+        return Distribution(
+            Unit.WHOLE,
+            (),
+            False,
+            "a window counted in EVENTS numbers the events of all keys together",
+            f"add `PARTITION BY ?{keys[0]}`, or use a time window",
+        )
+    shown = f"?{keys[0]}"
+    if uses_strict_contiguity(query):
+        return Distribution(
+            Unit.KEY_AND_TICKS,
+            keys[:1],
+            by_window,
+            f"{shown} is certainly bound in every step; `,` also needs the instants of all events",
+        )
+    return Distribution(
+        Unit.KEY,
+        keys[:1],
+        by_window,
+        f"{shown} is certainly bound in every step, no `,` applies, and the window is not counted in EVENTS",
+    )
+
+
+def common_keys(query: EventQuery) -> tuple[str, ...]:
+    """The variables that every GPM certainly binds, negated ones included."""
+    sets = [certain(gpm) for gpm in query.gpms]
+    common = frozenset.intersection(*sets) - query.iterated
+    return tuple(name for name in bindable(query.gpms[0]) if name in common)
+
+
+def uses_strict_contiguity(query: EventQuery) -> bool:
+    """True if ``,`` applies between steps or between iterations."""
+    steps = query.sequence.steps
+    between = any(step.operator is Contiguity.STRICT for step in steps)
+    first_positive = next(index for index, step in enumerate(steps) if step.positive)
+    inside = any(
+        isinstance(step.quantifier, Repeat)
+        and (
+            step.quantifier.operator(first_step=index <= first_positive) is Contiguity.STRICT
+            # an optional step before it may be taken, and then it is not the first
+            or (index > 0 and step.quantifier.operator(first_step=False) is Contiguity.STRICT)
+        )
+        for index, step in enumerate(steps)
+    )
+    return between or inside
+
+
+def _cure_for_keys(query: EventQuery) -> str:
+    """The variable that most steps bind, and the steps that would have to bind it too."""
+    sets = {gpm.name: certain(gpm) for gpm in query.gpms}
+    counts = {
+        name: sum(name in bound for bound in sets.values())
+        for bound in sets.values()
+        for name in bound
+        if name not in query.iterated
+    }
+    best = max(counts, key=lambda name: (counts[name], name), default=None)
+    if best is None or counts[best] < 2:
+        return "bind one variable in a triple pattern of every GPM, for example the sensor or the account"
+    missing = listed(f"`{name}`" for name, bound in sets.items() if best not in bound)
+    return f"bind `?{best}` in {missing} as well (outside OPTIONAL and UNION)"

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from spaseq.errors import Span
 from spaseq.syntax.errors import BadCharacter, BadEscape, UnterminatedString
+from spaseq.syntax.terminals import SPACE, terminals
 
 END = "$END"
 
@@ -51,52 +52,9 @@ class Vocabulary:
     counts_names: frozenset[str] = frozenset()
 
 
-# --- the patterns: section 19.8 of the SPARQL 1.1 recommendation, terminals ------------------------
-
-_BASE = (
-    "A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c-\u200d\u2070-\u218f"
-    "\u2c00-\u2fef\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
-)
-_START = _BASE + "_"
-_WORD = _START + "0-9\u00b7\u0300-\u036f\u203f-\u2040"
-_CHARS = _WORD + r"\-"
-_PLX = r"%[0-9A-Fa-f]{2}|\\[_~.\-!$&'()*+,;=/?#@%]"
-_SPACE = r"(?:[ \t\r\n]++|#[^\r\n]*+)*+"
-_EXPONENT = "[eE][+-]?[0-9]+"
-
-_PREFIX = rf"[{_BASE}](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*+"
-_LOCAL = rf"(?:[{_START}:0-9]|{_PLX})(?:[{_CHARS}:]|{_PLX}|\.+(?=[{_CHARS}:%\\]))*+"
-
-_STRING = (
-    r'(?P<STRING>"""[^"\\]*+(?:(?:\\[\s\S]|"{1,2}(?!"))[^"\\]*+)*+"""'
-    r"|'''[^'\\]*+(?:(?:\\[\s\S]|'{1,2}(?!'))[^'\\]*+)*+'''"
-    r'|"(?!"")[^"\\\r\n]*+(?:\\[^\r\n][^"\\\r\n]*+)*+"'
-    r"|'(?!'')[^'\\\r\n]*+(?:\\[^\r\n][^'\\\r\n]*+)*+')"
-)
-
-_SPARQL = re.compile(
-    "|".join(
-        (
-            rf"(?P<PNAME>(?:{_PREFIX})?:(?:{_LOCAL})?)",
-            rf"(?P<BLANK_NODE>_:[{_START}0-9](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*+)",
-            rf"(?P<WORD>[{_START}][{_WORD}]*+)",
-            rf"(?P<VAR>[?$][{_START}0-9][{_WORD}]*+)",
-            r'(?P<IRIREF><[^<>"{}|^`\\\x00-\x20]*+>)',
-            _STRING,
-            rf"(?P<NUMBER>(?:[0-9]+\.[0-9]*|\.?[0-9]+){_EXPONENT}|[0-9]*\.[0-9]+)",
-            r"(?P<INTEGER>[0-9]+)",
-            rf"(?P<SIGNED>[+-](?:(?:[0-9]+\.[0-9]*|\.?[0-9]+){_EXPONENT}|[0-9]*\.[0-9]+|[0-9]+))",
-            r"(?P<LANGTAG>@[A-Za-z]+(?:-[A-Za-z0-9]+)*)",
-            rf"(?P<NIL>\({_SPACE}\))",
-            rf"(?P<ANON>\[{_SPACE}\])",
-            r"(?P<SIGN>&&|\|\||!=|<=|>=|\^\^|[{}()\[\].,;*/+\-|^?!=<>])",
-        )
-    )
-)
-_SEQUENCE = re.compile(rf"(?P<NAME>[{_START}][{_WORD}]*+)|(?P<INTEGER>[0-9]+)|(?P<SIGN>[,;:&|+?!(){{}}\[\]])")
-_SKIP = re.compile(_SPACE)
-_BEFORE_CLOSE = re.compile(_SPACE + r"\)")
-_LABEL = re.compile(rf"_:([{_START}0-9](?:[{_CHARS}]|\.+(?=[{_CHARS}]))*+)")
+_SKIP = re.compile(SPACE)
+_BEFORE_CLOSE = re.compile(SPACE + r"\)")
+_LINE_END = re.compile(r"[\r\n]|\Z")
 
 # A pair of backslashes is matched first: what follows it is no escape.
 _CODEPOINT = re.compile(r"\\\\|\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}")
@@ -107,7 +65,9 @@ _ESCAPES = {"t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'"
 
 def blank_node_labels(text: str) -> frozenset[str]:
     """Every label that may be a blank node's in the text; fresh labels keep clear of these."""
-    return frozenset(_LABEL.findall(text)) if "_:" in text else frozenset()
+    if "_:" not in text:
+        return frozenset()
+    return frozenset(found[2:] for found in terminals(ascii_only=text.isascii()).label.findall(text))
 
 
 # --- codepoint escapes ----------------------------------------------------------------------------
@@ -135,7 +95,7 @@ class Source:
 
 def read_source(text: str) -> Source:
     """Replace codepoint escapes (SPARQL 1.1, 19.2); a surrogate stays and is refused where it stands."""
-    stray = _SURROGATE.search(text)
+    stray = None if text.isascii() else _SURROGATE.search(text)
     if stray:
         raise BadCharacter(
             character=f"U+{ord(stray[0]):04X}",
@@ -169,6 +129,7 @@ def read_source(text: str) -> Source:
 def tokens(source: Source, vocabulary: Vocabulary) -> Iterator[Token]:
     """The tokens of a text one by one, with an ``$END`` token last."""
     text, origin = source.text, source.origin
+    patterns = terminals(ascii_only=text.isascii())
     at, depth = 0, 0
     before, last = "", ""
     while True:
@@ -176,7 +137,7 @@ def tokens(source: Source, vocabulary: Vocabulary) -> Iterator[Token]:
         if at == len(text):
             yield Token(END, "", origin(at), origin(at))
             return
-        pattern = _SEQUENCE if depth else _SPARQL
+        pattern = patterns.sequence if depth else patterns.sparql
         found = pattern.match(text, at)
         if found is None:
             raise _bad_character(source, at, bool(depth))
@@ -218,7 +179,7 @@ def _bad_character(source: Source, at: int, island: bool) -> UnterminatedString 
     span = Span(source.origin(at), source.origin(at + 1))
     if text[at] in "\"'" and not island:
         quote = text[at] * 3 if text.startswith(text[at] * 3, at) else text[at]
-        line_end = re.compile(r"[\r\n]|$").search(text, at).start()  # type: ignore[union-attr]
+        line_end = _LINE_END.search(text, at).start()  # type: ignore[union-attr]
         return UnterminatedString(quote=quote, span=Span(span.start, source.origin(line_end)))
     hint = ""
     if text[at] == "&":

@@ -1,0 +1,131 @@
+"""The printer: an AST as text that a person would write, and that parses to the same AST.
+
+Keywords are upper case, prefixes and prefixed spellings are kept, parentheses stand only where they are
+needed. ``parse(format_query(query)) == query`` for every query.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from spaseq.algebra.expressions import Expression
+from spaseq.algebra.patterns import Path
+from spaseq.syntax.ast import (
+    Ask,
+    Conjunction,
+    Construct,
+    Disjunction,
+    GpmDefinition,
+    GroupPattern,
+    Name,
+    Prologue,
+    Quantified,
+    SelectClause,
+    SequenceExpression,
+    SparqlQuery,
+    SpaseqQuery,
+    Step,
+    WindowClause,
+)
+from spaseq.syntax.printing.queries import INDENT, Printer
+
+_NO_PREFIXES = Prologue()
+
+
+def format_query(query: SpaseqQuery | SparqlQuery) -> str:
+    """The text of a whole query."""
+    printer = Printer(query.prologue)
+    body = _spaseq(query, printer) if isinstance(query, SpaseqQuery) else printer.query(query)
+    return "\n".join((*printer.prologue(query.prologue), body)) + "\n"
+
+
+def format_expression(node: Expression, prologue: Prologue = _NO_PREFIXES) -> str:
+    """The text of an expression; a prologue lends its prefixes."""
+    return Printer(prologue).expressions.text(node)
+
+
+def format_group(pattern: GroupPattern, prologue: Prologue = _NO_PREFIXES) -> str:
+    """The text of a group graph pattern."""
+    return Printer(prologue).group(pattern)
+
+
+def format_path(path: Path, prologue: Prologue = _NO_PREFIXES) -> str:
+    """The text of a property path."""
+    return Printer(prologue).names.path(path)
+
+
+def format_sequence(sequence: SequenceExpression) -> str:
+    """The text of a sequence expression, without ``SEQ ( )``.
+
+    >>> format_sequence(SequenceExpression((Quantified(Name("A"), "+"), Name("B")), (";",)))
+    'A+; B'
+    """
+    steps = [_step(step) for step in sequence.steps]
+    return "".join(f"{step}{op} " for step, op in zip(steps, sequence.operators, strict=False)) + steps[-1]
+
+
+# --- SPAseq -------------------------------------------------------------------------------------------
+
+
+def _spaseq(query: SpaseqQuery, printer: Printer) -> str:
+    lines = [_form(query.form, printer)]
+    if query.window is not None:
+        lines.append(_window(query.window, printer))
+    lines += [f"FROM STREAM {stream.alias} {printer.names.constant(stream.iri)}" for stream in query.streams]
+    if query.partition:
+        lines.append("PARTITION BY " + " ".join(f"?{variable.name}" for variable in query.partition))
+    clauses = [INDENT + _clause(clause, printer) for clause in query.where]
+    return "\n".join((*lines, "WHERE {", "\n\n".join(clauses), "}"))
+
+
+def _form(form: SelectClause | Construct | Ask, printer: Printer) -> str:
+    match form:
+        case SelectClause():
+            return printer.select_clause(form)
+        case Construct(template):
+            return f"CONSTRUCT {printer.template(template)}"
+        case Ask():
+            return "ASK"
+        case _:
+            assert_never(form)
+
+
+def _window(window: WindowClause, printer: Printer) -> str:
+    text = f"WITHIN {window.size} {window.unit}{'' if window.size == 1 else 'S'}"
+    if window.sliding:
+        text += " SLIDING"
+    if window.starting_at is not None:
+        text += f" STARTING AT {printer.names.constant(window.starting_at)}"
+    return text
+
+
+def _clause(clause: SequenceExpression | GpmDefinition, printer: Printer) -> str:
+    if isinstance(clause, SequenceExpression):
+        return f"SEQ ({format_sequence(clause)})"
+    return f"DEFINE GPM {clause.name} ON {clause.stream} {printer.group(clause.pattern, INDENT)}"
+
+
+def _step(step: Step, level: int = 1) -> str:
+    """A step; ``|`` is level 1, ``&`` 2, a quantified step 3, and a name stands anywhere."""
+    match step:
+        case Name(name):
+            return name
+        case Quantified(body, mark):
+            return _wrapped(_step(body, 3) + _mark(step, mark), level > 3)
+        case Conjunction(parts):
+            return _wrapped(" & ".join(_step(part, 3) for part in parts), level > 2)
+        case Disjunction(parts):
+            return _wrapped(" | ".join(_step(part, 2) for part in parts), level > 1)
+        case _:
+            assert_never(step)
+
+
+def _mark(step: Quantified, mark: str) -> str:
+    if mark == "{":
+        most = "" if step.maximum is None else str(step.maximum)
+        mark = f"{{{step.minimum}}}" if step.maximum == step.minimum else f"{{{step.minimum},{most}}}"
+    return f"{mark}[{step.between}]" if step.between else mark
+
+
+def _wrapped(text: str, needed: bool) -> str:
+    return f"({text})" if needed else text

@@ -1,0 +1,117 @@
+"""GROUP BY and aggregates, per event (SPARQL 1.1, sections 11 and 18.5.1).
+
+Counting is done on columns. The other set functions are put to pyoxigraph with all groups in one
+question; MIN, MAX and SAMPLE pick a row, so that the term keeps its spelling. A row on which the operand
+is an error spoils the group, except for COUNT and SAMPLE.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from pyoxigraph import BlankNode, Literal
+
+from spaseq.algebra.expressions import Aggregate, Expression, Var
+from spaseq.columnar.expressions import ids, needs_events
+from spaseq.columnar.frame import Frame
+from spaseq.columnar.kernels.arithmetic import encode_integers
+from spaseq.columnar.kernels.oracle import aggregate as ask_aggregate
+from spaseq.columnar.order import ranks
+from spaseq.columnar.table import Ids, Rows, Table, codes, row_codes
+
+Groups = npt.NDArray[np.intp]
+"""For every row the number of its group."""
+
+
+def solve_group(
+    table: Table,
+    keys: tuple[tuple[Var, Expression], ...],
+    aggregates: tuple[tuple[Var, Expression], ...],
+    frame: Frame,
+) -> Table:
+    """One row per group and event: the keys, then the aggregates."""
+    for _, expression in keys:
+        if needs_events(expression, table, frame):
+            table = frame.spread(table)
+    operands = [aggregate for _, aggregate in aggregates if isinstance(aggregate, Aggregate)]
+    if any(item.operand is not None and needs_events(item.operand, table, frame) for item in operands):
+        table = frame.spread(table)
+    columns = {variable.name: ids(expression, table, frame) for variable, expression in keys}
+    keyed = Table(table.events, columns, table.size)
+    if keys:
+        _, first, inverse = np.unique(row_codes(keyed, columns), return_index=True, return_inverse=True)
+        result, groups = keyed.take(first), inverse.reshape(-1)
+    else:
+        result, groups = _whole_events(table, frame)
+    for (variable, _), operand in zip(aggregates, operands, strict=True):
+        result = result.bind(variable.name, _aggregated(operand, table, groups, result.size, frame))
+    return result.in_event_order()
+
+
+def _whole_events(table: Table, frame: Frame) -> tuple[Table, Groups]:
+    """Without keys each event is one group, even an event without any solution."""
+    if table.events is None:
+        return Table(None, {}, 1), np.zeros(table.size, dtype=np.intp)
+    events = frame.all_events()
+    return Table(events, {}, len(events)), np.searchsorted(events, table.events)
+
+
+def _aggregated(item: Aggregate, table: Table, groups: Groups, count: int, frame: Frame) -> Ids:
+    if item.operand is None:
+        rows = np.arange(table.size)
+        if item.distinct:
+            visible = [column for name, column in table.columns.items() if not name.startswith("_:")]
+            rows = _first_of_each(codes([groups.astype(np.int32), *visible], table.size))
+        return encode_integers(np.bincount(groups[rows], minlength=count), frame.functions)
+    column = ids(item.operand, table, frame)
+    rows = np.flatnonzero(column != 0)
+    failed = np.zeros(count, dtype=np.bool_)
+    failed[groups[column == 0]] = True
+    if item.distinct:
+        rows = rows[_first_of_each(codes([groups[rows].astype(np.int32), column[rows]], len(rows)))]
+    owners, terms = groups[rows], column[rows]
+    match item.name:
+        case "COUNT":
+            return encode_integers(np.bincount(owners, minlength=count), frame.functions)
+        case "SAMPLE":
+            return _picked(np.zeros(len(rows), dtype=np.int64), owners, terms, count)
+        case "MIN" | "MAX":
+            ranked = ranks(terms, frame)
+            best = _picked(ranked if item.name == "MIN" else -ranked, owners, terms, count)
+        case _:
+            best = _computed(item, owners, terms, count, frame)
+    best[failed] = 0
+    return best
+
+
+def _first_of_each(keys: npt.NDArray[np.int64]) -> Rows:
+    return np.sort(np.unique(keys, return_index=True)[1])
+
+
+def _picked(ranked: npt.NDArray[np.int64], owners: Groups, terms: Ids, count: int) -> Ids:
+    """For each group the term of its row of lowest rank, the first of equals."""
+    order = np.lexsort((np.arange(len(owners)), ranked, owners))
+    sorted_owners = owners[order]
+    first = np.flatnonzero(np.concatenate([[True], sorted_owners[1:] != sorted_owners[:-1]])[: len(order)])
+    chosen = np.zeros(count, dtype=np.int32)
+    chosen[sorted_owners[first]] = terms[order[first]]
+    return chosen
+
+
+def _computed(item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Frame) -> Ids:
+    """SUM, AVG and GROUP_CONCAT."""
+    order = np.argsort(owners, kind="stable")
+    bounds = np.searchsorted(owners[order], np.arange(count + 1))
+    decoded = frame.dictionary.decode_many(terms[order])
+    groups = [decoded[start:end] for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
+    separator = "" if item.separator is None else f"; SEPARATOR={Literal(item.separator)}"
+    answers = ask_aggregate(f"{item.name}(?a0{separator})", groups)
+    chosen = np.zeros(count, dtype=np.int32)
+    for group, answer in enumerate(answers):
+        if any(isinstance(term, BlankNode) for term in groups[group]):
+            continue  # no sum and no string
+        if not groups[group]:
+            answer = Literal("") if item.name == "GROUP_CONCAT" else Literal(0)
+        if answer is not None:
+            chosen[group] = frame.dictionary.encode(answer)
+    return chosen

@@ -1,0 +1,122 @@
+"""Functions of terms, applied to columns of ids once per distinct term or combination, and remembered.
+
+What is remembered belongs to one dictionary and one generation of it: after `compact` ids mean other
+terms, so everything is forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final
+
+import numpy as np
+from pyoxigraph import Literal
+
+from spaseq.algebra.expressions import Term
+from spaseq.columnar.table import Ids, Mask, codes
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.values import ValueColumns
+
+RowFunction = Callable[[Sequence[tuple[Term, ...]]], Sequence[Term | None]]
+"""A function of terms, given many rows of arguments at once; None is an error."""
+
+_UNKNOWN: Final = -1
+_MOST_COMBINATIONS: Final = 1 << 18
+
+
+class FunctionCache:
+    """The value columns of a dictionary and what functions made of its terms."""
+
+    __slots__ = ("_combined", "_dictionary", "_generation", "_single", "empty", "false", "true", "values")
+
+    def __init__(self, dictionary: TermDictionary) -> None:
+        self._dictionary = dictionary
+        self.values = ValueColumns(dictionary)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._generation = self._dictionary.generation
+        self.true = self._dictionary.encode(Literal(True))
+        self.false = self._dictionary.encode(Literal(False))
+        self.empty = self._dictionary.encode(Literal(""))
+        self._single: dict[Hashable, Ids] = {}
+        self._combined: dict[Hashable, dict[tuple[int, ...], int]] = {}
+
+    def current(self) -> FunctionCache:
+        """This cache, emptied if the dictionary's ids have changed their meaning."""
+        if self._generation != self._dictionary.generation:
+            self._forget()
+        return self
+
+    def decode_many(self, ids: Ids) -> list[Term]:
+        """The terms of ids that are bound."""
+        return self._dictionary.decode_many(ids)
+
+    def encode_texts(self, texts: Sequence[str]) -> Ids:
+        """The ids of terms given as canonical N-Triples."""
+        encode = self._dictionary.encode_text
+        return np.array([encode(text) for text in texts], dtype=np.int32)
+
+    def of_mask(self, mask: Mask) -> Ids:
+        """Booleans as ids."""
+        return np.where(mask, np.int32(self.true), np.int32(self.false))
+
+    def apply(self, key: Hashable, function: RowFunction, columns: Sequence[Ids], size: int) -> Ids:
+        """The function on every row of the columns; unbound in, unbound out.
+
+        ``key`` names the function (with its constant arguments) and decides what is remembered under it.
+        """
+        if len(columns) == 1:
+            return self._apply_single(key, function, columns[0])
+        if not columns:
+            (answer,) = function([()])
+            known = 0 if answer is None else self._dictionary.encode(answer)
+            return np.full(size, known, dtype=np.int32)
+        return self._apply_combined(key, function, columns, size)
+
+    def _apply_single(self, key: Hashable, function: RowFunction, column: Ids) -> Ids:
+        known = self._single.get(key)
+        needed = len(self._dictionary) + 1
+        if known is None or len(known) < needed:
+            bigger = np.full(max(needed, 64, 0 if known is None else 2 * len(known)), _UNKNOWN, dtype=np.int32)
+            if known is None:
+                bigger[0] = 0
+            else:
+                bigger[: len(known)] = known
+            known = self._single[key] = bigger
+        answers: Ids = known[column]
+        missing = answers == _UNKNOWN
+        if missing.any():
+            fresh = np.unique(column[missing])
+            known[fresh] = self._encoded(function([(term,) for term in self._dictionary.decode_many(fresh)]))
+            answers = known[column]
+        return answers
+
+    def _apply_combined(
+        self, key: Hashable, function: RowFunction, columns: Sequence[Ids], size: int
+    ) -> Ids:
+        keys = codes([np.ascontiguousarray(column) for column in columns], size)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        known = self._combined.setdefault(key, {})
+        if len(known) > _MOST_COMBINATIONS:
+            known.clear()
+        rows = list(zip(*(column[first].tolist() for column in columns), strict=True))
+        fresh = [row for row in rows if 0 not in row and row not in known]
+        if fresh:
+            decode = self._dictionary.decode
+            arguments = [tuple(decode(term) for term in row) for row in fresh]
+            known.update(zip(fresh, self._encoded(function(arguments)), strict=True))
+        answers = np.array([0 if 0 in row else known[row] for row in rows], dtype=np.int32)
+        return answers[inverse.reshape(-1)]
+
+    def _encoded(self, terms: Sequence[Term | None]) -> list[int]:
+        encode = self._dictionary.encode
+        return [0 if term is None else encode(term) for term in terms]
+
+
+def cache_of(dictionary: TermDictionary) -> FunctionCache:
+    """The cache that belongs to a dictionary; it lives exactly as long."""
+    found = dictionary.caches.get("columnar")
+    if not isinstance(found, FunctionCache):
+        found = dictionary.caches["columnar"] = FunctionCache(dictionary)
+    return found.current()

@@ -1,0 +1,99 @@
+"""Vertical views of a batch: the triples of one predicate, over all events at once.
+
+SPECTRA prunes a graph to a summary that holds only what the patterns mention and keeps one view per
+predicate (papers, SPECTRA section 4). Here a batch of events is pruned in one pass per predicate and
+every pattern of a query shares the views.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from spaseq.columnar.table import Ids, Mask, Rows, Table, distinct, stacked
+from spaseq.model.batch import EventBatch
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Views:
+    """The triples of a batch, by predicate; ``within`` leaves out the events that are not in question."""
+
+    batch: EventBatch
+    within: Mask | None = None
+    _cache: dict[int, Edges] = field(default_factory=dict, repr=False)
+    _events: list[Ids] = field(default_factory=list, repr=False)
+
+    @property
+    def count(self) -> int:
+        """The number of events."""
+        return len(self.batch)
+
+    def only(self, within: Mask) -> Views:
+        """The views of some of the events; what is known about triples is shared."""
+        return Views(self.batch, within if self.within is None else self.within & within, _events=self._events)
+
+    def events(self) -> Ids:
+        """For every triple the event it belongs to."""
+        if not self._events:
+            owners = np.repeat(np.arange(self.count, dtype=np.int32), np.diff(self.batch.offsets))
+            self._events.append(owners)
+        return self._events[0]
+
+    def predicate(self, predicate: int) -> Edges:
+        """The view of one predicate; 0, no term of the dictionary, has an empty one."""
+        view = self._cache.get(predicate)
+        if view is None:
+            if predicate:
+                rows = np.flatnonzero(self._triples(self.batch.predicates) == predicate)
+            else:
+                rows = np.zeros(0, dtype=np.intp)
+            view = self._cache[predicate] = self._edges(rows)
+        return view
+
+    def everything(self) -> Edges:
+        """All triples: the view of a variable predicate."""
+        return self._edges(np.arange(len(self._triples(self.batch.predicates))), labelled=True)
+
+    def without(self, predicates: Ids) -> Edges:
+        """The triples with none of these predicates."""
+        return self._edges(np.flatnonzero(~np.isin(self._triples(self.batch.predicates), predicates)))
+
+    def nodes(self) -> Table:
+        """Every subject and object of every event, once, as the column ``node``."""
+        edges = self.everything()
+        tables = [Table(edges.events, {"node": ends}, edges.size) for ends in (edges.subjects, edges.objects)]
+        return distinct(stacked(tables, self.count))
+
+    def _edges(self, rows: Rows, labelled: bool = False) -> Edges:
+        events = self.events()[rows]
+        if self.within is not None:
+            kept = self.within[events]
+            if not kept.all():
+                rows, events = rows[kept], events[kept]
+        batch = self.batch
+        return Edges(
+            events,
+            self._triples(batch.subjects)[rows],
+            self._triples(batch.objects)[rows],
+            self._triples(batch.predicates)[rows] if labelled else None,
+        )
+
+    def _triples(self, column: Ids) -> Ids:
+        """A triple column without what lies outside the batch's events."""
+        first, last = int(self.batch.offsets[0]), int(self.batch.offsets[-1])
+        return column if last - first == len(column) else column[first:last]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """Triples as columns, in event order; ``predicates`` is None where they are known or do not matter."""
+
+    events: Ids
+    subjects: Ids
+    objects: Ids
+    predicates: Ids | None = None
+
+    @property
+    def size(self) -> int:
+        return len(self.events)

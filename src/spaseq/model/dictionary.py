@@ -73,9 +73,13 @@ class TermDictionary:
 
     def encode_many(self, terms: Iterable[Term]) -> list[int]:
         """The ids of many terms."""
+        return self.encode_texts([str(term) for term in terms])
+
+    def encode_texts(self, texts: Sequence[str]) -> list[int]:
+        """The ids of many terms, given their canonical N-Triples texts."""
         if self._arena is not None:
-            return list(map(int, self._arena.encode_all([str(term).encode() for term in terms])))
-        return [self.encode_text(str(term)) for term in terms]
+            return list(map(int, self._arena.encode_all([text.encode() for text in texts])))
+        return [self.encode_text(text) for text in texts]
 
     def find(self, term: Term) -> int:
         """The id of a term, 0 if it has none."""

@@ -1,0 +1,269 @@
+"""From quads and timestamps to events, in plain Python (CONTRACT section 3).
+
+A named graph is one event. Its quads are contiguous and its timestamp, a triple of the default graph, is
+directly before or directly after them. `GraphAssembler` follows the input item by item and says how far
+it is settled, so that a reader can drop what is settled and read the rest again with more behind it.
+`spaseq.io.nquads_kernel` does the same on bytes; this file is what it must agree with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+
+from spaseq.io.bad_input import BadInput, Unit, excerpt
+from spaseq.model.terms import Term
+from spaseq.temporal.instants import TimeUnit, parse_instant
+
+NO_TIMESTAMP: Final = "the graph {name} has no timestamp directly before or after it"
+TWO_TIMESTAMPS: Final = "the graph {name} has more than one timestamp"
+NO_GRAPH: Final = "the timestamp of {name} has no graph directly before or after it"
+STRAY: Final = "a triple in the default graph belongs to no event"
+QUOTED: Final = "a triple term is not supported in an event"
+
+
+@dataclass(frozen=True, slots=True)
+class RawEvent:
+    """An event as read: blank nodes still have their written labels, triples may repeat."""
+
+    time: int
+    name: NamedNode | BlankNode | None
+    triples: list[Triple]
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Where something begins: what the user counts, and where a reader would start again."""
+
+    position: int
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """A timestamp triple as read."""
+
+    value: Term | Triple
+    at: Mark
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """Something unreadable, and the graph names its text still shows.
+
+    ``cut`` means that the input ended here in the middle of something.
+    """
+
+    reason: str
+    at: Mark
+    text: str
+    names: frozenset[str] = frozenset()
+    cut: bool = False
+
+
+@dataclass(slots=True)
+class _Group:
+    """A run of quads of one graph with the timestamps before and after it."""
+
+    name: NamedNode | BlankNode
+    at: Mark
+    text: str
+    before: list[Stamp]
+    triples: list[Triple] = field(default_factory=list)
+    after: list[Stamp] = field(default_factory=list)
+    damage: Damage | None = None
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """Timestamps whose graph has not come yet."""
+
+    name: Term | Triple
+    stamps: list[Stamp]
+
+
+class GraphAssembler:
+    """Collects quads into events; ``events`` and ``bad`` hold what is settled, each with its offset."""
+
+    __slots__ = ("_group", "_loose", "_predicate", "_source", "_unit", "_waiting", "bad", "counted", "events")
+
+    def __init__(self, predicate: str, unit: TimeUnit, source: str, counted: Unit = "line") -> None:
+        self._predicate = NamedNode(predicate)
+        self._unit: TimeUnit = unit
+        self._source = source
+        self.counted: Unit = counted
+        self._group: _Group | None = None
+        self._waiting: _Waiting | None = None
+        self._loose: list[Damage] = []
+        self.events: list[RawEvent] = []
+        self.bad: list[tuple[int, BadInput]] = []
+
+    def quad(self, quad: Quad, at: Mark) -> None:
+        """Take one quad."""
+        name = quad.graph_name
+        if isinstance(name, DefaultGraph):
+            if quad.predicate == self._predicate:
+                self._stamp(quad, at)
+            else:
+                self._report(STRAY, at, str(quad))
+            return
+        group = self._group
+        if group is not None and group.name == name:
+            if group.after:
+                group = self._split(group, at, str(quad))
+            self._claim(group)
+        else:
+            group = self._open(name, at, str(quad))
+        if isinstance(quad.object, Triple) or isinstance(quad.subject, Triple):
+            group.damage = group.damage or Damage(QUOTED, at, str(quad))
+            return
+        group.triples.append(quad.triple)
+
+    def damaged(self, damage: Damage) -> None:
+        """Take something unreadable; it spoils the event it stands in, or none."""
+        group = self._group
+        if group is not None and str(group.name) in damage.names and not group.after:
+            group.damage = group.damage or damage
+            self._claim(group)
+        else:
+            self._loose.append(damage)
+
+    def end(self) -> None:
+        """The input has ended: settle what is open."""
+        if self._group is not None and self._loose and self._continues(self._group, self._loose[-1]):
+            self._claim(self._group)
+        self._close()
+        self._drop_waiting()
+        self._drop_loose()
+
+    def settled(self, end: int) -> int:
+        """The offset before which everything is settled, given that the input so far ends at ``end``."""
+        starts = [damage.at.offset for damage in self._loose]
+        if self._group is not None:
+            starts.append(self._group.at.offset)
+            starts.extend(stamp.at.offset for stamp in self._group.before[:1])
+        if self._waiting is not None:
+            starts.append(self._waiting.stamps[0].at.offset)
+        return min(starts, default=end)
+
+    # --- the steps --------------------------------------------------------------------------------
+
+    def _stamp(self, quad: Quad, at: Mark) -> None:
+        stamp = Stamp(quad.object, at, str(quad))
+        group = self._group
+        if group is not None and group.name == quad.subject:
+            self._claim(group)
+            group.after.append(stamp)
+            return
+        self._close()
+        waiting = self._waiting
+        if waiting is not None and waiting.name == quad.subject:
+            waiting.stamps.append(stamp)
+            return
+        self._drop_waiting()
+        self._drop_loose(keep=str(quad.subject))
+        self._waiting = _Waiting(quad.subject, [stamp])
+
+    def _open(self, name: NamedNode | BlankNode, at: Mark, text: str) -> _Group:
+        self._close()
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and waiting.name != name:
+            self._waiting = waiting
+            self._drop_waiting()
+            waiting = None
+        group = _Group(name, at, text, waiting.stamps if waiting is not None else [])
+        if waiting is not None:
+            self._claim(group)
+        else:
+            self._drop_loose(keep=str(name))
+            self._claim(group, since=self._loose[0].at if self._loose else None)
+        self._group = group
+        return group
+
+    def _claim(self, group: _Group, since: Mark | None = None) -> None:
+        """Whatever unreadable stands inside an event spoils it."""
+        if self._loose:
+            group.damage = group.damage or self._loose[0]
+            if since is not None:
+                group.at = since
+            self._loose.clear()
+
+    def _split(self, group: _Group, at: Mark, text: str) -> _Group:
+        """The same name again after a timestamp: a new event, which may own some of the timestamps."""
+        own, left = group.before, group.after
+        if not group.before:
+            own, left = group.after[:1], group.after[1:]
+        self._finish(group, own)
+        self._group = _Group(group.name, at, text, left)
+        return self._group
+
+    def _continues(self, group: _Group, damage: Damage) -> bool:
+        """Whether the text where the input was cut off looks like more of an event without end.
+
+        A timestamp behind the event ends it, and a cut timestamp belongs to the next one.
+        """
+        if not damage.cut or group.after:
+            return False
+        subject, _, rest = damage.text.strip().partition(" ")
+        rest, stamp = rest.strip(), str(self._predicate)
+        if rest:
+            return not (stamp.startswith(rest) or rest.startswith(stamp))
+        return any(str(triple.subject).startswith(subject) for triple in group.triples)
+
+    def _close(self) -> None:
+        group, self._group = self._group, None
+        if group is not None:
+            self._finish(group, group.before + group.after)
+
+    def _finish(self, group: _Group, stamps: list[Stamp]) -> None:
+        if group.damage is not None:
+            self._report(group.damage.reason, group.damage.at, group.damage.text)
+        elif len(stamps) != 1:
+            reason = NO_TIMESTAMP if not stamps else TWO_TIMESTAMPS
+            self._report(reason.format(name=group.name), group.at, group.text)
+        else:
+            self._emit(group, stamps[0])
+
+    def _emit(self, group: _Group, stamp: Stamp) -> None:
+        try:
+            time = instant_of(stamp.value, self._unit)
+        except ValueError as error:
+            self._report(unreadable(str(group.name), str(error)), stamp.at, stamp.text)
+            return
+        self.events.append(RawEvent(time, group.name, group.triples, group.at.position))
+
+    def _drop_waiting(self) -> None:
+        """Report timestamps without graph, unless their graph is what was unreadable."""
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None and not any(str(waiting.name) in damage.names for damage in self._loose):
+            for stamp in waiting.stamps:
+                self._report(NO_GRAPH.format(name=waiting.name), stamp.at, stamp.text)
+
+    def _drop_loose(self, keep: str | None = None) -> None:
+        """Report unreadable things that stand in no event; keep those whose text names the next one."""
+        kept = [damage for damage in self._loose if keep is not None and keep in damage.names]
+        for damage in self._loose:
+            if damage not in kept:
+                self._report(damage.reason, damage.at, damage.text)
+        self._loose = kept
+
+    def _report(self, reason: str, at: Mark, text: str) -> None:
+        self.bad.append((at.offset, BadInput(reason, self._source, at.position, self.counted, excerpt(text))))
+
+
+def instant_of(value: Term | Triple, unit: TimeUnit) -> int:
+    """The instant of a timestamp triple's object; a `ValueError` says why there is none."""
+    if not isinstance(value, Literal):
+        raise ValueError(f"a timestamp is a literal, not {value}")
+    if value.language is not None:
+        raise ValueError("a timestamp is a date-time, a date or a number, not a text with a language")
+    return parse_instant(value.value, value.datatype.value, unit)
+
+
+def unreadable(name: str, why: str) -> str:
+    """The reason for a timestamp that stands for no instant."""
+    return f"the timestamp of {name} cannot be read: {why}"

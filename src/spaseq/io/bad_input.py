@@ -1,0 +1,104 @@
+"""Bad input as values: a reason, a place and an excerpt, handed to a policy and counted (STYLE P8)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol, TypeAlias, get_args
+
+from spaseq.errors import InvalidArgument, SpaseqError
+
+Policy: TypeAlias = Literal["fail", "skip", "quarantine"]
+"""What to do with bad input (CONTRACT section 2, ``--on-bad-input``)."""
+
+POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
+
+Unit: TypeAlias = Literal["line", "byte", "event", "frame"]
+"""What a position counts: lines, events and frames from 1, bytes from 0."""
+
+EXCERPT: Final = 200
+"""How many characters of the offending text are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadInput:
+    """One piece of input that is no event: why, where, and how it begins."""
+
+    reason: str
+    source: str
+    position: int
+    unit: Unit = "line"
+    text: str = ""
+
+    def __str__(self) -> str:
+        where = (
+            f"{self.source}:{self.position}"
+            if self.unit == "line"
+            else f"{self.source}, {self.unit} {self.position}"
+        )
+        return f"{where}: {self.reason}"
+
+    def to_json(self) -> str:
+        """One line of a quarantine file."""
+        fields = {
+            "reason": self.reason,
+            "source": self.source,
+            "position": self.position,
+            "unit": self.unit,
+            "text": self.text,
+        }
+        return json.dumps(fields, ensure_ascii=False)
+
+
+OnBad: TypeAlias = Callable[[BadInput], None]
+
+
+class BadInputError(SpaseqError):
+    """Bad input under the policy ``fail``."""
+
+    def __init__(self, bad: BadInput) -> None:
+        self.bad = bad
+        super().__init__(f"bad input: {bad}\nhelp: --on-bad-input skip or quarantine goes on without it")
+
+
+class Quarantine(Protocol):
+    """Where bad input is kept."""
+
+    def write(self, bad: BadInput) -> None:
+        """Keep one piece of bad input."""
+
+
+class BadInputHandler:
+    """Applies a policy to bad input and counts it; pass it as ``on_bad``."""
+
+    __slots__ = ("_quarantine", "count", "policy")
+
+    def __init__(self, policy: Policy = "fail", quarantine: Quarantine | None = None) -> None:
+        if policy not in POLICIES:
+            raise InvalidArgument(
+                f"`{policy}` is not a policy for bad input; use one of {', '.join(POLICIES)}"
+            )
+        if policy == "quarantine" and quarantine is None:
+            raise InvalidArgument("the policy `quarantine` needs a place to keep bad input")
+        self.policy = policy
+        self.count = 0
+        self._quarantine = quarantine
+
+    def __call__(self, bad: BadInput) -> None:
+        """Fail, count, or keep and count."""
+        self.count += 1
+        if self.policy == "fail":
+            raise BadInputError(bad)
+        if self.policy == "quarantine" and self._quarantine is not None:
+            self._quarantine.write(bad)
+
+
+def fail(bad: BadInput) -> None:
+    """The strictest policy: any bad input ends the run."""
+    raise BadInputError(bad)
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= EXCERPT else text[: EXCERPT - 3] + "..."

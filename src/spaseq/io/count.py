@@ -1,0 +1,112 @@
+"""N-Triples without graphs: every N data triples with one timestamp triple are an event (CONTRACT section 3)."""
+
+from __future__ import annotations
+
+from pyoxigraph import NamedNode, Quad, Triple
+
+from spaseq.io.assemble import QUOTED, Damage, Mark, RawEvent, Stamp, instant_of
+from spaseq.io.bad_input import BadInput, excerpt
+from spaseq.temporal.instants import TimeUnit
+
+
+class TripleCounter:
+    """Counts triples into events, for data made for the original SPAseq engine.
+
+    The timestamp is among an event's triples or right after them; it is any triple with the timestamp
+    predicate, whatever its subject, and not part of the event's graph. An unreadable line counts as the
+    triple it was meant to be, so that the events after it are cut as before.
+    """
+
+    __slots__ = ("_damage", "_predicate", "_seen", "_size", "_source", "_stamps", "_start", "_triples", "_unit",
+                 "bad", "events")  # fmt: skip
+
+    def __init__(self, predicate: str, unit: TimeUnit, source: str, size: int) -> None:
+        self._predicate = NamedNode(predicate)
+        self._unit: TimeUnit = unit
+        self._source = source
+        self._size = size
+        self.events: list[RawEvent] = []
+        self.bad: list[tuple[int, BadInput]] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._triples: list[Triple] = []
+        self._stamps: list[Stamp] = []
+        self._damage: Damage | None = None
+        self._start: tuple[Mark, str] | None = None
+        self._seen = 0
+
+    def quad(self, quad: Quad, at: Mark) -> None:
+        """Take one triple."""
+        if quad.predicate == self._predicate:
+            self._note(at, str(quad))
+            self._stamps.append(Stamp(quad.object, at, str(quad)))
+            if self._seen == self._size:
+                self._finish()
+            return
+        self._data(at, str(quad))
+        if isinstance(quad.object, Triple) or isinstance(quad.subject, Triple):
+            self._damage = self._damage or Damage(QUOTED, at, str(quad))
+        else:
+            self._triples.append(quad.triple)
+        if self._seen == self._size and self._stamps:
+            self._finish()
+
+    def damaged(self, damage: Damage) -> None:
+        """Take an unreadable line: it spoils its event."""
+        if str(self._predicate) in damage.text:
+            self._note(damage.at, damage.text)
+        else:
+            self._data(damage.at, damage.text)
+        self._damage = self._damage or damage
+        stamped = self._stamps or str(self._predicate) in damage.text
+        if self._seen == self._size and stamped:
+            self._finish()
+
+    def end(self) -> None:
+        """The input has ended: an event that is not full is none."""
+        if self._start is not None:
+            self._finish()
+
+    def settled(self, end: int) -> int:
+        """The offset before which everything is settled, given that the input so far ends at ``end``."""
+        return end if self._start is None else self._start[0].offset
+
+    def _data(self, at: Mark, text: str) -> None:
+        if self._seen == self._size:  # full, and no timestamp right after it
+            self._finish()
+        self._note(at, text)
+        self._seen += 1
+
+    def _note(self, at: Mark, text: str) -> None:
+        if self._start is None:
+            self._start = (at, text)
+
+    def _finish(self) -> None:
+        at, text = self._start if self._start is not None else (Mark(0), "")
+        reason = self._reason()
+        if self._damage is not None:
+            self._report(self._damage.reason, self._damage.at, self._damage.text)
+        elif reason is not None:
+            self._report(reason, at, text)
+        else:
+            stamp = self._stamps[0]
+            try:
+                time = instant_of(stamp.value, self._unit)
+            except ValueError as error:
+                self._report(f"the event's timestamp cannot be read: {error}", stamp.at, stamp.text)
+            else:
+                self.events.append(RawEvent(time, None, self._triples, at.position))
+        self._begin()
+
+    def _reason(self) -> str | None:
+        if self._seen < self._size:
+            return f"the input ends after {self._seen} of the {self._size} triples of an event"
+        if not self._stamps:
+            return f"{self._size} triples have no timestamp among or right after them"
+        if len(self._stamps) > 1:
+            return f"{self._size} triples have more than one timestamp"
+        return None
+
+    def _report(self, reason: str, at: Mark, text: str) -> None:
+        self.bad.append((at.offset, BadInput(reason, self._source, at.position, "line", excerpt(text))))

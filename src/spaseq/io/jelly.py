@@ -1,0 +1,138 @@
+"""Jelly: one frame is one event, in QUADS, GRAPHS and TRIPLES streams (CONTRACT section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO, cast
+
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+
+from spaseq.io.assemble import (
+    NO_GRAPH,
+    NO_TIMESTAMP,
+    QUOTED,
+    STRAY,
+    TWO_TIMESTAMPS,
+    RawEvent,
+    instant_of,
+    unreadable,
+)
+from spaseq.io.bad_input import BadInput, excerpt
+from spaseq.io.lines import Step
+from spaseq.io.options import ReadOptions
+from spaseq.io.sources import ByteReader
+from spaseq.model.terms import Term
+
+
+def read_jelly(reader: ByteReader, options: ReadOptions, source: str) -> Iterator[Step]:
+    """The events of a Jelly file, frame by frame; a frame that cannot be decoded ends the file.
+
+    Frames share tables of names, so nothing behind an undecodable one can be trusted.
+    """
+    number = 0
+    try:
+        for number, quads in enumerate(_frames(reader), 1):
+            event = _event(quads, number, options)
+            if isinstance(event, RawEvent):
+                yield Step([event], [], 0, 0)
+            elif event is not None:
+                yield Step([], [BadInput(event[0], source, number, "frame", excerpt(event[1]))], 0, 0)
+    except _Undecodable as error:
+        yield Step([], [BadInput(f"the frame cannot be decoded: {error}", source, number + 1, "frame")], 0, 0)
+    else:
+        if reader.damage is not None:
+            yield Step([], [BadInput(reader.damage, source, number + 1, "frame")], 0, 0)
+
+
+class _Undecodable(Exception):
+    """A frame that is not Jelly."""
+
+
+def _frames(reader: ByteReader) -> Iterator[list[Quad]]:
+    """The quads of every frame; triples are quads of the default graph."""
+    import io
+
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+    from pyjelly.errors import JellyAssertionError, JellyConformanceError
+    from pyjelly.integrations.generic.parse import parse_jelly_grouped
+
+    wrong = (
+        DecodeError, JellyConformanceError, JellyAssertionError, NotImplementedError, ValueError, KeyError,
+        IndexError, TypeError, AssertionError, EOFError, RuntimeError,
+    )  # fmt: skip
+    buffered = io.BufferedReader(reader, 1 << 16)
+    if not buffered.peek(1):
+        return
+    try:
+        frames = parse_jelly_grouped(cast("BinaryIO", buffered))
+    except wrong as error:
+        raise _Undecodable(str(error) or type(error).__name__) from None
+    while True:
+        try:
+            frame = next(frames, None)
+            quads = None if frame is None else [_quad(statement) for statement in frame]
+        except wrong as error:
+            raise _Undecodable(reader.damage or str(error) or type(error).__name__) from None
+        if quads is None:
+            return
+        yield quads
+
+
+def _quad(statement: tuple[object, ...]) -> Quad:
+    subject, predicate, obj = (_term(term) for term in statement[:3])
+    graph = _term(statement[3]) if len(statement) > 3 else DefaultGraph()
+    return Quad(subject, predicate, obj, graph)  # type: ignore[arg-type]
+
+
+def _term(term: object) -> Term | Triple | DefaultGraph:
+    """A term of pyjelly as a term of pyoxigraph."""
+    match type(term).__name__:
+        case "IRI":
+            return NamedNode(str(term)[1:-1])
+        case "BlankNode":
+            return BlankNode(str(term)[2:])
+        case "Literal":
+            lexical, language = getattr(term, "_lex", ""), getattr(term, "_langtag", None)
+            datatype = getattr(term, "_datatype", None)
+            if language:
+                return Literal(lexical, language=language)
+            return Literal(lexical, datatype=NamedNode(datatype)) if datatype else Literal(lexical)
+        case "Triple":
+            parts = [_term(part) for part in cast("tuple[object, ...]", term)]
+            return Triple(*parts)  # type: ignore[arg-type]
+        case _:
+            return DefaultGraph()
+
+
+def _event(quads: list[Quad], number: int, options: ReadOptions) -> RawEvent | tuple[str, str] | None:
+    """The event of a frame, or why it is none and how it begins; None for a frame without statements."""
+    if not quads:
+        return None
+    text = str(quads[0])
+    if any(isinstance(q.object, Triple) or isinstance(q.subject, Triple) for q in quads):
+        return QUOTED, text
+    predicate = NamedNode(options.timestamp_predicate)
+    stamps = [q for q in quads if isinstance(q.graph_name, DefaultGraph) and q.predicate == predicate]
+    plain = [q for q in quads if isinstance(q.graph_name, DefaultGraph) and q.predicate != predicate]
+    named = [q for q in quads if not isinstance(q.graph_name, DefaultGraph)]
+    names = list(dict.fromkeys(q.graph_name for q in named))
+    if len(names) > 1:
+        return f"the frame has {len(names)} graphs; one frame is one event", text
+    name = names[0] if names else None
+    shown = "of the frame" if name is None else str(name)
+    if name is not None:
+        if plain:
+            return STRAY, str(plain[0])
+        stray = [q for q in stamps if q.subject != name]
+        if stray:
+            return NO_GRAPH.format(name=stray[0].subject), str(stray[0])
+    elif not plain:
+        return NO_GRAPH.format(name=stamps[0].subject), text
+    if len(stamps) != 1:
+        return (TWO_TIMESTAMPS if stamps else NO_TIMESTAMP).format(name=shown), text
+    try:
+        time = instant_of(stamps[0].object, options.time_unit)
+    except ValueError as error:
+        return unreadable(shown, str(error)), str(stamps[0])
+    triples = [q.triple for q in (named or plain)]
+    return RawEvent(time, None if isinstance(name, DefaultGraph) else name, triples, number)

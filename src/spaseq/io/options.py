@@ -1,0 +1,49 @@
+"""How event files are to be read (CONTRACT section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pyoxigraph import NamedNode
+
+from spaseq.errors import InvalidArgument
+from spaseq.temporal.instants import TIME_UNITS, TimeUnit
+
+TIMESTAMP_PREDICATE: Final = "http://www.w3.org/ns/prov#generatedAtTime"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Options of a reader; wrong ones are refused here.
+
+    ``needed_predicates`` are the predicates any query mentions: triples with others may be left out of
+    batches, their events stay. ``keep_names`` is False if nobody asks for graph names. ``batch_events``
+    and ``chunk_bytes`` bound what is in memory. Inputs up to ``small_bytes`` are read without kernels.
+    """
+
+    timestamp_predicate: str = TIMESTAMP_PREDICATE
+    time_unit: TimeUnit = "ms"
+    triples_per_event: int | None = None
+    needed_predicates: frozenset[str] | None = None
+    keep_names: bool = True
+    batch_events: int = 1 << 16
+    chunk_bytes: int = 1 << 22
+    small_bytes: int = 1 << 20
+
+    def __post_init__(self) -> None:
+        if self.time_unit not in TIME_UNITS:
+            raise InvalidArgument(
+                f"`{self.time_unit}` is not a time unit; use one of {', '.join(TIME_UNITS)}"
+            )
+        try:
+            NamedNode(self.timestamp_predicate)
+        except ValueError as error:
+            raise InvalidArgument(f"the timestamp predicate is not an IRI: {error}") from None
+        for name in ("batch_events", "chunk_bytes", "triples_per_event"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidArgument(f"`{name}` must be at least 1, not {value}")
+
+
+DEFAULTS: Final = ReadOptions()

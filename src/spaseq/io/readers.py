@@ -1,0 +1,210 @@
+"""Event files to events: batches of ids for the engine, plain objects for the reference.
+
+Both read the same steps. Large N-Quads inputs go through the byte kernel (`spaseq.io.nquads`), everything
+else through pyoxigraph. No more than a piece of input, or one event if it is larger, is held in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Quad, RdfFormat, parse
+
+from spaseq.errors import InvalidArgument, listed
+from spaseq.io.assemble import GraphAssembler, RawEvent
+from spaseq.io.bad_input import OnBad, fail
+from spaseq.io.count import TripleCounter
+from spaseq.io.jelly import read_jelly
+from spaseq.io.jsonld import JsonLdReader
+from spaseq.io.lines import Assembler, End, Step, assemble_lines
+from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.sources import ByteReader, PathLike, Source, find_sources
+from spaseq.io.trig import TrigReader
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.events import GraphEvent, localised
+from spaseq.model.terms import BlankScopes
+
+if TYPE_CHECKING:
+    from spaseq.model.batch import EventBatch
+
+
+def read_graph_events(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    stream: str,
+    file_format: str | None = None,
+    options: ReadOptions = DEFAULTS,
+    on_bad: OnBad = fail,
+    scopes: BlankScopes | None = None,
+) -> Iterator[GraphEvent]:
+    """The events of some files as plain objects, in the order of the files; needs neither numpy nor numba."""
+    known = scopes if scopes is not None else BlankScopes()
+    for source in find_sources(paths, file_format):
+        _check(source, options)
+        for step in read_steps(source, options):
+            for bad in step.bad:
+                on_bad(bad)
+            for raw in step.events:
+                event = GraphEvent(
+                    stream, raw.time, frozenset(raw.triples), raw.name, source.name, raw.position
+                )
+                yield localised(event, known)
+
+
+def read_events(
+    paths: PathLike | Iterable[PathLike],
+    *,
+    stream: str,
+    dictionary: TermDictionary,
+    streams: Sequence[str],
+    file_format: str | None = None,
+    options: ReadOptions = DEFAULTS,
+    on_bad: OnBad = fail,
+) -> Iterator[EventBatch]:
+    """The events of some files as batches over a dictionary, in the order of the files.
+
+    ``streams`` are the IRIs that the batches' stream indexes point into; ``stream`` is one of them.
+    """
+    if stream not in streams:
+        raise InvalidArgument(f"`{stream}` is not one of the streams: {listed(streams)}")
+    return _batches(
+        find_sources(paths, file_format), stream, streams.index(stream), dictionary, options, on_bad
+    )
+
+
+def _batches(
+    sources: list[Source],
+    stream: str,
+    index: int,
+    dictionary: TermDictionary,
+    options: ReadOptions,
+    on_bad: OnBad,
+) -> Iterator[EventBatch]:
+    seen = 0
+    for source in sources:
+        _check(source, options)
+        with source.open() as reader:
+            if source.format == "nquads":
+                head = b"" if dictionary.promoted else reader.read(max(options.small_bytes - seen, 0))
+                seen += len(head)
+                if dictionary.promoted or seen >= options.small_bytes:
+                    from spaseq.io.nquads import read_nquads
+
+                    yield from read_nquads(
+                        head, reader, source.name, stream, index, dictionary, options, on_bad
+                    )
+                    continue
+                steps: Iterator[Step] = iter([_only_step(source, options, head, reader)])
+            else:
+                steps = _steps(source, reader, options)
+            yield from _encoded(steps, source.name, stream, index, dictionary, options, on_bad)
+
+
+def _encoded(
+    steps: Iterator[Step],
+    source: str,
+    stream: str,
+    index: int,
+    dictionary: TermDictionary,
+    options: ReadOptions,
+    on_bad: OnBad,
+) -> Iterator[EventBatch]:
+    """Steps as batches of at most ``batch_events`` events."""
+    from spaseq.io.encode import encode_events
+
+    waiting: list[RawEvent] = []
+    for step in steps:
+        for bad in step.bad:
+            on_bad(bad)
+        waiting.extend(step.events)
+        while len(waiting) >= options.batch_events:
+            full, waiting = waiting[: options.batch_events], waiting[options.batch_events :]
+            yield encode_events(full, source, stream, index, dictionary, options)
+    if waiting:
+        yield encode_events(waiting, source, stream, index, dictionary, options)
+
+
+def _check(source: Source, options: ReadOptions) -> None:
+    if source.format == "ntriples" and options.triples_per_event is None:
+        raise InvalidArgument(
+            f"`{source.name}` is N-Triples, which has no graphs: say `--triples-per-event` how many make an event"
+        )
+
+
+def read_steps(source: Source, options: ReadOptions) -> Iterator[Step]:
+    """The events and the bad input of one file, by pyoxigraph and pyjelly."""
+    with source.open() as reader:
+        yield from _steps(source, reader, options)
+
+
+def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator[Step]:
+    match source.format:
+        case "jelly":
+            yield from read_jelly(reader, options, source.name)
+        case "jsonld":
+            head = reader.read(options.chunk_bytes)
+            documents = JsonLdReader(options, source.name)
+            if len(head) == options.chunk_bytes and documents.streams(head):
+                yield from documents.stream(head, reader)
+            else:
+                yield from _pieces(documents, head, reader, options.chunk_bytes)
+        case "trig":
+            yield from _pieces(TrigReader(options, source.name), b"", reader, options.chunk_bytes)
+        case "nquads" | "ntriples":
+            yield from _pieces(_Lines(source, options), b"", reader, options.chunk_bytes)
+
+
+class _Lines:
+    """N-Quads or N-Triples piece by piece."""
+
+    def __init__(self, source: Source, options: ReadOptions) -> None:
+        self._source = source
+        self._options = options
+
+    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+        """Events of a piece of input."""
+        options = self._options
+        predicate, unit, name = options.timestamp_predicate, options.time_unit, self._source.name
+        assembler: Assembler
+        if self._source.format == "ntriples":
+            assembler = TripleCounter(predicate, unit, name, options.triples_per_event or 1)
+            return assemble_lines(data, first_line, end, assembler, RdfFormat.N_TRIPLES, predicate)
+        assembler = GraphAssembler(predicate, unit, name)
+        return assemble_lines(data, first_line, end, assembler, RdfFormat.N_QUADS, predicate)
+
+
+def _only_step(source: Source, options: ReadOptions, data: bytes, reader: ByteReader) -> Step:
+    """A small file at once."""
+    return _Lines(source, options).step(data, 1, End(reader.damage))
+
+
+def _pieces(
+    parser: _Lines | TrigReader | JsonLdReader, head: bytes, reader: ByteReader, size: int
+) -> Iterator[Step]:
+    """Feed a reader piece by piece; what is not settled is read again with more behind it."""
+    line, data, wanted = 1, head, size
+    while True:
+        more = reader.read(wanted)
+        data += more
+        end = End(reader.damage) if len(more) < wanted else None
+        step = parser.step(data, line, end)
+        yield step
+        if end is not None:
+            return
+        data = data[step.consumed :]
+        line += step.lines
+        wanted = size if step.consumed else max(2 * wanted, len(data))
+
+
+def read_quads(data: bytes, file_format: str = "nquads", *, compiled: bool = False) -> Iterator[Quad]:
+    """The quads of a text, without any thought of events; a `SyntaxError` has the line.
+
+    ``compiled`` reads N-Quads and N-Triples with the byte kernel, as large inputs are.
+    """
+    syntax = {"nquads": RdfFormat.N_QUADS, "ntriples": RdfFormat.N_TRIPLES, "trig": RdfFormat.TRIG}
+    if compiled and file_format != "trig":
+        from spaseq.io.nquads import lex_quads
+
+        return iter(lex_quads(data, syntax[file_format]))
+    return iter(parse(data, format=syntax[file_format]))

@@ -1,0 +1,238 @@
+"""Files, directories and globs as byte sources, decompressed on the way and never read whole."""
+
+from __future__ import annotations
+
+import glob
+import io
+import os
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Final, Literal, TypeAlias, get_args
+
+from spaseq.errors import InvalidArgument, did_you_mean
+
+Format: TypeAlias = Literal["nquads", "trig", "jsonld", "ntriples", "jelly"]
+"""Event file formats (CONTRACT section 2, ``--format``)."""
+
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+_EXTENSIONS: Final[dict[str, Format]] = {
+    ".nq": "nquads",
+    ".nquads": "nquads",
+    ".trig": "trig",
+    ".jsonld": "jsonld",
+    ".json": "jsonld",
+    ".nt": "ntriples",
+    ".ntriples": "ntriples",
+    ".jelly": "jelly",
+    ".jly": "jelly",
+}
+_READ: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file of events: where it is and how to read it."""
+
+    path: Path
+    format: Format
+
+    @property
+    def name(self) -> str:
+        """The name that error messages and the quarantine use."""
+        return str(self.path)
+
+    def open(self) -> ByteReader:
+        """The file's bytes, decompressed if its name ends in ``.gz`` or ``.zst``."""
+        file = self.path.open("rb", buffering=0)
+        match self.path.suffix.lower():
+            case ".gz":
+                return ByteReader(file, _inflate(file))
+            case ".zst" | ".zstd":
+                return ByteReader(file, _unzstd(file))
+            case _:
+                return ByteReader(file, None)
+
+
+class DamagedFile(Exception):
+    """A compressed file that cannot be read to its end."""
+
+
+class ByteReader(io.RawIOBase):
+    """A file's bytes in order. What can be read of a damaged file is read; ``damage`` says what was wrong."""
+
+    def __init__(self, file: BinaryIO | io.FileIO, blocks: Iterator[bytes] | None) -> None:
+        self._file = file
+        self._blocks = blocks
+        self._rest = b""
+        self.offset = 0
+        """How many bytes have been handed out."""
+        self.damage: str | None = None
+
+    def readable(self) -> bool:
+        """Always: this is a reader."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """At most ``size`` bytes, fewer only at the end."""
+        wanted = size if size >= 0 else 1 << 62
+        parts: list[bytes] = []
+        while wanted > 0:
+            part = self._next(wanted)
+            if not part:
+                break
+            parts.append(part)
+            wanted -= len(part)
+        data = b"".join(parts) if len(parts) != 1 else parts[0]
+        self.offset += len(data)
+        return data
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        """Fill a buffer; the number of bytes that were left."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def _next(self, wanted: int) -> bytes:
+        if self._blocks is None:
+            try:
+                return self._file.read(min(wanted, 1 << 30)) or b""
+            except OSError as error:
+                self.damage = f"the file cannot be read any further: {error.strerror or error}"
+                return b""
+        if not self._rest and self.damage is None:
+            try:
+                self._rest = next(self._blocks, b"")
+            except (DamagedFile, OSError) as error:
+                self.damage = str(error)
+        part, self._rest = self._rest[:wanted], self._rest[wanted:]
+        return part
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+
+def _inflate(file: io.FileIO) -> Iterator[bytes]:
+    """Gzip members one after the other, never more than a block of output at a time."""
+    machine = zlib.decompressobj(31)
+    data = b""
+    begun = False
+    while True:
+        data = data or file.read(_READ) or b""
+        if not data:
+            if begun:
+                raise DamagedFile("the gzip file ends too early")
+            return
+        try:
+            if machine.eof:
+                if not data.strip(b"\0"):
+                    data = b""
+                    continue
+                machine, begun = zlib.decompressobj(31), False
+            begun = True
+            block = machine.decompress(data, 1 << 20)
+        except zlib.error as error:
+            raise DamagedFile(f"the gzip file is damaged: {error}") from None
+        if machine.eof:
+            data, begun = machine.unused_data, False
+        else:
+            data = machine.unconsumed_tail
+        if block:
+            yield block
+
+
+def _unzstd(file: io.FileIO) -> Iterator[bytes]:
+    """Zstandard frames one after the other."""
+    from zstandard import ZstdDecompressor, ZstdError
+
+    machine = ZstdDecompressor().decompressobj()
+    data = b""
+    begun = False
+    while True:
+        data = data or file.read(1 << 12) or b""
+        if not data:
+            if begun:
+                raise DamagedFile("the zstd file ends too early")
+            return
+        try:
+            if not begun:
+                machine = ZstdDecompressor().decompressobj()
+            begun = True
+            block = machine.decompress(data)
+        except ZstdError as error:
+            raise DamagedFile(f"the zstd file is damaged: {error}") from None
+        data = machine.unused_data if machine.eof else b""
+        begun = not machine.eof
+        if block:
+            yield block
+
+
+def format_of(path: Path) -> Format | None:
+    """The format that a file's name tells, compression aside."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
+        suffixes.pop()
+    return _EXTENSIONS.get(suffixes[-1]) if suffixes else None
+
+
+def checked_format(name: str | None) -> Format | None:
+    """A format the user named; `InvalidArgument` shows a name that is none."""
+    if name is None or name in FORMATS:
+        return name
+    raise InvalidArgument(
+        f"`{name}` is not an event format; use one of {', '.join(FORMATS)}{did_you_mean(name, FORMATS)}"
+    )
+
+
+def find_sources(paths: PathLike | Iterable[PathLike], file_format: str | None = None) -> list[Source]:
+    """The event files that paths, directories and globs name, sorted by name within each.
+
+    In a directory hidden files and, unless a format is given, files of unknown extension are passed over.
+    """
+    named = checked_format(file_format)
+    given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
+    if not given:
+        raise InvalidArgument("no event files were named")
+    found: list[Source] = []
+    for item in given:
+        found.extend(_sources_of(Path(item), named))
+    return found
+
+
+def _sources_of(path: Path, named: Format | None) -> list[Source]:
+    if path.is_dir():
+        files = sorted(entry for entry in path.rglob("*") if entry.is_file() and not _hidden(entry, path))
+        sources = [Source(file, known) for file in files if (known := named or format_of(file))]
+        if not sources:
+            what = "no files" if not files else "no file with the extension of an event format"
+            raise InvalidArgument(f"the directory `{path}` has {what}")
+        return sources
+    if path.exists():
+        return [Source(path, _format_or_fail(path, named))]
+    if glob.has_magic(str(path)):
+        files = sorted(Path(name) for name in glob.iglob(str(path), recursive=True))  # noqa: PTH207
+        files = [file for file in files if file.is_file()]
+        if not files:
+            raise InvalidArgument(f"no file matches `{path}`")
+        return [Source(file, _format_or_fail(file, named)) for file in files]
+    raise InvalidArgument(f"`{path}` does not exist")
+
+
+def _hidden(file: Path, root: Path) -> bool:
+    """Hidden files and those that Hadoop writers leave beside their parts."""
+    return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)
+
+
+def _format_or_fail(path: Path, named: Format | None) -> Format:
+    known = named or format_of(path)
+    if known is None:
+        raise InvalidArgument(
+            f"the extension of `{path}` tells no event format; say `--format` with one of {', '.join(FORMATS)}"
+        )
+    return known

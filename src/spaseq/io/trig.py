@@ -1,0 +1,161 @@
+"""TriG cut into statements, each parsed by pyoxigraph on its own.
+
+Cutting first gives every event its line, keeps an unreadable block from taking its neighbours with it
+and needs no more memory than the longest block. The cutter knows strings, IRIs, comments and braces; what
+stands in them is pyoxigraph's to judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pyoxigraph import DefaultGraph, RdfFormat, parse
+
+from spaseq.io.assemble import Damage, GraphAssembler, Mark
+from spaseq.io.labels import numbered
+from spaseq.io.lines import End, Step, message_of, step_of, tell_damage
+from spaseq.io.options import ReadOptions
+
+_TOKEN = re.compile(
+    rb"(?P<skip>\s++|\#[^\n\r]*+)"
+    rb'|(?P<string>"""(?:[^"\\]++|\\.|"(?!""))*+"""|\'\'\'(?:[^\'\\]++|\\.|\'(?!\'\'))*+\'\'\''
+    rb'|"(?:[^"\\\n\r]++|\\.)*+"|\'(?:[^\'\\\n\r]++|\\.)*+\')'
+    rb'|(?P<iri><[^<>"{}|^`\x00-\x20]*+>)'
+    rb"|(?P<brace>[{}])"
+    rb"|(?P<word>(?:\\.|[^\s<>\"'{}\[\]();,#\\])++)"
+    rb"|(?P<mark>.)",
+    re.DOTALL,
+)
+_LONGEST_STRING: Final = 1 << 26
+_DOTTED: Final = (b"@PREFIX", b"@BASE", b"@VERSION")
+_UNDOTTED: Final = (b"PREFIX", b"BASE")
+_NOTHING: Final = b" { <urn:x> <urn:x> <urn:x> }"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """The text from ``start`` to ``end``; ``declares`` if it is a prefix, a base or a version."""
+
+    start: int
+    end: int
+    declares: bool = False
+
+
+class TrigReader:
+    """Reads TriG piece by piece; remembers the declarations that are settled."""
+
+    __slots__ = ("_declared", "_options", "_source")
+
+    def __init__(self, options: ReadOptions, source: str) -> None:
+        self._options = options
+        self._source = source
+        self._declared: dict[bytes, bytes] = {}
+
+    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+        """Events of a piece of TriG; what is not settled waits for more, unless this is the end."""
+        assembler = GraphAssembler(self._options.timestamp_predicate, self._options.time_unit, self._source)
+        declared = dict(self._declared)
+        news: list[tuple[int, bytes, bytes]] = []
+        line, counted, reached = first_line, 0, 0
+        for statement in statements(data, end is not None):
+            text = data[statement.start : statement.end]
+            line += data.count(b"\n", counted, statement.start)
+            counted, reached = statement.start, statement.end
+            at = Mark(line, statement.start)
+            prologue = b"\n".join(declared.values()) + b"\n"
+            try:
+                quads = list(parse(prologue + text, format=RdfFormat.TRIG))
+            except SyntaxError as error:
+                cut = end is not None and statement.end == len(data)
+                shown = text.decode("utf-8", "replace")
+                assembler.damaged(Damage(message_of(error), at, shown, _names(prologue, text), cut))
+                continue
+            if statement.declares:
+                declared[_key(text)] = text
+                news.append((statement.start, _key(text), text))
+            for quad in quads:
+                assembler.quad(quad, at)
+        tell_damage(assembler, end, Mark(line, reached))
+        step = step_of(data, assembler, reached, end)
+        self._declared.update({key: text for start, key, text in news if start < step.consumed})
+        return Step([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
+
+
+def _key(text: bytes) -> bytes:
+    """What a declaration declares: a later one of the same takes its place."""
+    words = text.split(None, 2)
+    kind = words[0].lower().lstrip(b"@")
+    return kind + b" " + words[1] if kind == b"prefix" and len(words) > 1 else kind
+
+
+def _names(prologue: bytes, text: bytes) -> frozenset[str]:
+    """The graph that an unreadable block, or the subject that an unreadable triple, is about."""
+    head, brace, _ = text.partition(b"{")
+    label = head if brace else b" ".join(text.split(None, 1)[:1])
+    try:
+        quads = list(parse(prologue + label + _NOTHING, format=RdfFormat.TRIG))
+    except SyntaxError:
+        return frozenset()
+    return frozenset(str(q.graph_name) for q in quads if not isinstance(q.graph_name, DefaultGraph))
+
+
+def statements(data: bytes, final: bool) -> Iterator[Statement]:
+    """The statements of a piece of TriG, in order; the last one only if its end is there."""
+    start, depth = -1, 0
+    words: list[tuple[int, bytes]] = []
+    for found in _TOKEN.finditer(data):
+        kind, text, at = found.lastgroup, found[0], found.start()
+        if kind == "skip":
+            continue
+        if not final and (
+            (found.end() == len(data) and kind != "brace") or _opens_long_string(data, text, at)
+        ):
+            return  # more of it may follow
+        if start < 0:
+            start, depth, words = at, 0, []
+        if text == b"{":
+            label = _label_start(words)
+            if label is not None and label > start:  # something without end before the block
+                yield Statement(start, label)
+                start = label
+            depth, words = 1, []
+        elif text == b"}":
+            yield Statement(start, found.end())
+            start = -1
+            continue
+        words.append((at, text))
+        if depth == 0 and _ends(words, kind):
+            yield Statement(start, found.end(), words[0][1].upper() in _DOTTED + _UNDOTTED)
+            start = -1
+    if final and start >= 0:
+        yield Statement(start, len(data))
+
+
+def _ends(words: list[tuple[int, bytes]], kind: str | None) -> bool:
+    """Whether the last token ends a statement outside braces: a dot, or the IRI of a SPARQL-style prefix."""
+    if kind == "word":
+        return words[-1][1].endswith(b".")
+    return kind == "iri" and words[0][1].upper() in _UNDOTTED
+
+
+def _label_start(words: list[tuple[int, bytes]]) -> int | None:
+    """Where the name of a graph block begins, given the tokens before its brace."""
+    if not words or words[-1][1] in (b".", b"{", b";", b","):
+        return None
+    begin = len(words) - 1
+    if words[begin][1] == b"]" and begin > 0 and words[begin - 1][1] == b"[":
+        begin -= 1
+    if begin > 0 and words[begin - 1][1].upper() == b"GRAPH":
+        begin -= 1
+    return words[begin][0]
+
+
+def _opens_long_string(data: bytes, text: bytes, at: int) -> bool:
+    """Whether a string may go on behind the end of the data: three quotes that nothing closes."""
+    quote = text[:1]
+    if quote not in (b'"', b"'") or len(data) - at > _LONGEST_STRING:
+        return False
+    return text == quote * 2 and data[at + 2 : at + 3] in (quote, b"")

@@ -54,6 +54,11 @@ def format_path(path: Path, prologue: Prologue = _NO_PREFIXES) -> str:
     return Printer(prologue).names.path(path)
 
 
+def format_step(step: Step) -> str:
+    """The text of one step, as error messages show it."""
+    return _step(step)
+
+
 def format_sequence(sequence: SequenceExpression) -> str:
     """The text of a sequence expression, without ``SEQ ( )``.
 

@@ -1,0 +1,54 @@
+"""spaseq finds patterns in streams of RDF graphs: SPARQL says what an event looks like, SEQ how events follow.
+
+The front door: everything a user imports, and nothing else. What is heavy is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from spaseq.errors import InvalidArgument, QueryError, QueryWarning, SpaseqError
+
+if TYPE_CHECKING:
+    from spaseq.model.events import Event
+    from spaseq.model.matches import Match, MatchedEvent
+    from spaseq.planner import CompiledQuery
+    from spaseq.planner import compile_query as compile  # noqa: A004 - the contract's name
+    from spaseq.planner.explain import explain
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CompiledQuery",
+    "Event",
+    "InvalidArgument",
+    "Match",
+    "MatchedEvent",
+    "QueryError",
+    "QueryWarning",
+    "SpaseqError",
+    "compile",
+    "explain",
+]
+
+_LAZY = {
+    "CompiledQuery": ("spaseq.planner", "CompiledQuery"),
+    "Event": ("spaseq.model.events", "Event"),
+    "Match": ("spaseq.model.matches", "Match"),
+    "MatchedEvent": ("spaseq.model.matches", "MatchedEvent"),
+    "compile": ("spaseq.planner", "compile_query"),
+    "explain": ("spaseq.planner.explain", "explain"),
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module `spaseq` has no attribute `{name}`")
+    module, attribute = _LAZY[name]
+    globals()[name] = found = getattr(import_module(module), attribute)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

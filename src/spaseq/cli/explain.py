@@ -1,0 +1,34 @@
+"""`spaseq explain`: the plan of a query, in the format asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from spaseq.cli.queries import WRONG, UnreadableQuery, compile_or_exit, show_problem
+
+FORMATS = ("text", "json", "mermaid", "dot", "html")
+
+
+@click.command
+@click.argument("query", metavar="QUERY")
+@click.option(
+    "--format", "style", type=click.Choice(FORMATS), default="text", help="How the plan is written."
+)
+@click.option("--output", type=click.Path(dir_okay=False), help="A file to write; default standard output.")
+def explain(query: str, style: str, output: str | None) -> None:
+    """Show the plan of a query; `-` reads standard input.
+
+    The plan: the query rewritten, its automaton, what joins and what is stateful in each step, how it
+    would be distributed and why, and warnings. `html` is one page that needs no network.
+    """
+    plan = compile_or_exit(query).explain(style)
+    if output is None:
+        click.echo(plan, nl=False)
+        return
+    try:
+        Path(output).write_text(plan, encoding="utf-8")
+    except OSError as error:
+        show_problem(UnreadableQuery(f"cannot write {output}: {(error.strerror or str(error)).lower()}"))
+        raise SystemExit(WRONG) from None

@@ -1,0 +1,45 @@
+"""The command `spaseq`: finds the verb, and imports only that verb's module."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+import spaseq
+
+VERBS = {
+    "check": "parse and check queries",
+    "explain": "show the plan of a query: automaton, joins, distribution, warnings",
+    "demo": "play a bundled example and show its matches",
+}
+"""The verbs with their one-line help, so that `spaseq --help` need not import them."""
+
+
+class Verbs(click.Group):
+    """A group whose commands live in modules of their names, each imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in VERBS:
+            return None
+        command = getattr(import_module(f"spaseq.cli.{cmd_name}"), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(spaseq.__version__, prog_name="spaseq")
+def main() -> None:
+    """Find patterns in streams of RDF graphs with SPAseq queries."""
+    for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show ∅ shows a question mark
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

@@ -1,0 +1,41 @@
+"""`explain`: a compiled query in one of five formats. Each format has its module, imported when asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spaseq.errors import InvalidArgument
+from spaseq.planner.explain.facts import explanation
+
+if TYPE_CHECKING:
+    from spaseq.planner.compiled import CompiledQuery
+
+FORMATS = ("text", "json", "mermaid", "dot", "html")
+
+
+def explain(query: CompiledQuery, format: str = "text") -> str:  # noqa: A002 - the contract's name
+    """The plan of a query: rewritten text, automaton, steps, variables, distribution and warnings."""
+    if format not in FORMATS:
+        raise InvalidArgument(f"`{format}` is not a format of explain; use one of {', '.join(FORMATS)}")
+    facts = explanation(query)
+    match format:
+        case "json":
+            from spaseq.planner.explain.json import to_json
+
+            return to_json(facts)
+        case "mermaid":
+            from spaseq.planner.explain.mermaid import to_mermaid
+
+            return to_mermaid(facts)
+        case "dot":
+            from spaseq.planner.explain.dot import to_dot
+
+            return to_dot(facts)
+        case "html":
+            from spaseq.planner.explain.html import to_html
+
+            return to_html(facts)
+        case _:
+            from spaseq.planner.explain.text import to_text
+
+            return to_text(facts)

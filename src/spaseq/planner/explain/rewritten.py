@@ -1,0 +1,168 @@
+"""A rewritten query, printed as SPAseq again: what the engines evaluate, in the author's language."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from spaseq.algebra.events import (
+    Absent,
+    AskForm,
+    Assignment,
+    Both,
+    ConstructForm,
+    Either,
+    Element,
+    EventQuery,
+    EventWindow,
+    Form,
+    Gpm,
+    Maybe,
+    Once,
+    Repeat,
+    SelectForm,
+    StatefulPart,
+    Step,
+    TimeWindow,
+    Window,
+)
+from spaseq.automaton.fragments.kleene import mark_of
+from spaseq.planner.explain.sparql_text import Spelling
+from spaseq.syntax import ast
+from spaseq.temporal.instants import format_instant
+
+UNITS = (
+    ("DAY", 86_400_000_000),
+    ("HOUR", 3_600_000_000),
+    ("MINUTE", 60_000_000),
+    ("SECOND", 1_000_000),
+    ("MILLISECOND", 1_000),
+)
+
+
+def rewritten_text(query: EventQuery, prologue: ast.Prologue) -> str:
+    """The query after all rules; compiling this text gives the same automaton."""
+    spelling = Spelling.of(prologue)
+    aliases = {stream.iri: stream.alias for stream in query.streams}
+    lines = [f"PREFIX {name}: <{iri}>" for iri, name in sorted(spelling.prefixes, key=lambda row: row[1])]
+    lines += form_lines(query.form, spelling)
+    if query.window is not None:
+        lines.append(window_text(query.window))
+    lines += [f"FROM STREAM {stream.alias} <{stream.iri}>" for stream in query.streams]
+    if query.partition:
+        lines.append("PARTITION BY " + " ".join(f"?{name}" for name in query.partition))
+    lines += ["WHERE {", f"  SEQ ({sequence_text(query)})"]
+    for gpm in query.gpms:
+        lines += _definition(gpm, aliases[gpm.stream], spelling)
+    return "\n".join([*lines, "}"])
+
+
+def form_lines(form: Form, spelling: Spelling) -> list[str]:
+    """SELECT, CONSTRUCT or ASK."""
+    match form:
+        case SelectForm(items, distinct):
+            columns = [
+                f"?{item.variable.name}"
+                if item.expression is None
+                else f"({spelling.expression(item.expression)} AS ?{item.variable.name})"
+                for item in items
+            ]
+            return [f"SELECT {'DISTINCT ' if distinct else ''}{' '.join(columns) or '*'}"]
+        case ConstructForm(template):
+            return ["CONSTRUCT {", *(f"  {spelling.triple(triple)}" for triple in template), "}"]
+        case AskForm():
+            return ["ASK"]
+        case _:
+            assert_never(form)
+
+
+def _definition(gpm: Gpm, alias: str, spelling: Spelling) -> list[str]:
+    body = [*spelling.pattern(gpm.pattern), *(stateful_text(part, spelling) for part in gpm.stateful)]
+    head = f"  DEFINE GPM {gpm.name} ON {alias} {{"
+    if len(body) <= 1:
+        return [f"{head} {' '.join(body)} }}".replace("{  }", "{ }")]
+    return [head, *(f"    {line}" for line in body), "  }"]
+
+
+def stateful_text(part: StatefulPart, spelling: Spelling) -> str:
+    """A stateful part as it is written in a GPM."""
+    if isinstance(part, Assignment):
+        return f"BIND({spelling.expression(part.expression)} AS ?{part.variable.name})"
+    return f"FILTER({spelling.expression(part.expression)})"
+
+
+# --- sequences ----------------------------------------------------------------------------------
+
+
+def sequence_text(query: EventQuery) -> str:
+    """The inside of SEQ.
+
+    A space on both sides keeps ``:`` and names apart for the eye.
+    """
+    parts = []
+    for step in query.sequence.steps:
+        if step.operator is not None:
+            parts.append(step.operator.value)
+        parts.append(step_text(step))
+    return " ".join(parts)
+
+
+def step_text(step: Step) -> str:
+    """One step with its quantifier: ``A``, ``B+``, ``(A & B)?``."""
+    element = element_text(step.element)
+    body = element if isinstance(step.element, Gpm) else f"({element})"
+    match step.quantifier:
+        case Once():
+            return body
+        case Repeat(between=between):
+            return body + mark_of(step.quantifier) + ("" if between is None else f"[{between.value}]")
+        case Maybe():
+            return f"{body}?"
+        case Absent():
+            return f"{body}!"
+        case _:
+            assert_never(step.quantifier)
+
+
+def element_text(element: Element) -> str:
+    """A GPM, conjunction or disjunction; ``&`` binds tighter than ``|``."""
+    match element:
+        case Gpm(name=name):
+            return name
+        case Both(parts):
+            return " & ".join(
+                f"({element_text(part)})" if isinstance(part, Either) else element_text(part)
+                for part in parts
+            )
+        case Either(parts):
+            return " | ".join(element_text(part) for part in parts)
+        case _:
+            assert_never(element)
+
+
+# --- windows ------------------------------------------------------------------------------------
+
+
+def window_text(window: Window) -> str:
+    """``WITHIN 30 MINUTES TUMBLING``: the largest unit that gives a whole number, the kind always named."""
+    kind = "SLIDING" if window.sliding else "TUMBLING"
+    match window:
+        case TimeWindow(size, _, start):
+            begin = "" if start is None else f' STARTING AT "{format_instant(start)}"^^{_DATE_TIME}'
+            return f"WITHIN {duration_text(size)} {kind}{begin}"
+        case EventWindow(size):
+            return f"WITHIN {_counted(size, 'EVENT')} {kind}"
+        case _:
+            assert_never(window)
+
+
+_DATE_TIME = "<http://www.w3.org/2001/XMLSchema#dateTime>"
+
+
+def duration_text(microseconds: int) -> str:
+    """A duration in the language's words."""
+    unit, scale = next((u, s) for u, s in UNITS if microseconds % s == 0)
+    return _counted(microseconds // scale, unit)
+
+
+def _counted(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 'S'}"

@@ -1,0 +1,204 @@
+"""The plan as plain text: what `spaseq explain` prints and golden tests pin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spaseq.errors import listed
+from spaseq.planner.explain.facts import (
+    AutomatonFacts,
+    DistributionFacts,
+    EdgeFacts,
+    Explanation,
+    GpmFacts,
+    StatefulFacts,
+    StepFacts,
+    VariableFacts,
+)
+
+LABEL = 15
+"""The width of the column of labels."""
+
+
+def to_text(facts: Explanation) -> str:
+    """Sections with a heading each, values aligned."""
+    sections = [
+        ("Query", _overview(facts)),
+        ("Rewritten", facts.rewritten.splitlines()),
+        ("Automaton", _automaton(facts.automaton)),
+        ("Steps", _steps(facts.steps)),
+        ("Variables", _variables(facts)),
+        ("Distribution", _distribution(facts.distribution)),
+        ("Warnings", _warnings(facts)),
+    ]
+    blocks = [
+        "\n".join([title, *(f"  {line}".rstrip() for line in lines)]) for title, lines in sections if lines
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def row(label: str, value: str, indent: int = 0) -> str:
+    """A label and its value, aligned."""
+    return f"{' ' * indent}{label:<{LABEL}}{value}".rstrip()
+
+
+def rows(label: str, values: Iterable[str], indent: int = 0) -> list[str]:
+    """A label and its values, one a line; nothing if there are none."""
+    return [row(label if number == 0 else "", value, indent) for number, value in enumerate(values)]
+
+
+def questioned(names: Iterable[str]) -> str:
+    """Variable names as they are written."""
+    return listed(f"?{name}" for name in names)
+
+
+# --- sections -----------------------------------------------------------------------------------
+
+
+def _overview(facts: Explanation) -> list[str]:
+    lines = [
+        row("name", facts.name),
+        row("answers", _answers(facts)),
+        row("sequence", f"SEQ ({facts.sequence})"),
+        row("window", facts.window or "none: one window, everything"),
+    ]
+    if facts.partition:
+        lines.append(row("partition", f"a query of its own for every {questioned(facts.partition)}"))
+    width = max(len(stream.alias) for stream in facts.streams)
+    lines += rows("streams", (f"{s.alias:<{width}}  <{s.iri}>" for s in facts.streams))
+    graphs = [f"<{iri}>" for iri in facts.graphs]
+    graphs += ["every registered graph (GRAPH with a variable)"] if facts.any_graph else []
+    return lines + rows("background", graphs)
+
+
+def _answers(facts: Explanation) -> str:
+    match facts.form:
+        case "ASK":
+            return "ASK: true at the first match"
+        case "CONSTRUCT":
+            return "CONSTRUCT: one RDF graph for every match"
+        case _:
+            return f"{facts.form} {' '.join(f'?{name}' for name in facts.results) or 'nothing'}"
+
+
+def _automaton(facts: AutomatonFacts) -> list[str]:
+    arrows = [f"{edge.source} -{edge.label}-> {edge.target}" for edge in facts.edges]
+    width = max(len(arrow) for arrow in arrows)
+    return [f"{arrow:<{width}}   {meaning(edge)}" for arrow, edge in zip(arrows, facts.edges, strict=True)]
+
+
+def meaning(edge: EdgeFacts) -> str:
+    """What an edge does to a run, in words."""
+    match edge.kind:
+        case "epsilon":
+            return "goes on without an event"
+        case "skip":
+            return "lets any event pass"
+        case "end":
+            return f"ends the run: {edge.gpm} must not occur here"
+    together = ", together with the other edges of its conjunction" if "&" in edge.op else ""
+    stays = ", and waits for one more" if edge.source == edge.target else ""
+    return f"takes an event of {listed(edge.streams)} that matches {edge.gpm}{stays}{together}"
+
+
+def _steps(steps: tuple[StepFacts, ...]) -> list[str]:
+    width = max(len(step.text) for step in steps)
+    lines: list[str] = []
+    for step in steps:
+        lines += [""] if lines else []
+        lines.append(f"{step.number}. {step.text:<{width}}  {occurrence(step)}")
+        for gpm in step.gpms:
+            lines += _gpm(gpm, 3)
+        if step.window is not None:
+            lines.append(row("window", f"{step.window}; a run still waiting here when it ends is dropped", 3))
+    return lines
+
+
+def occurrence(step: StepFacts) -> str:
+    """Where a step stands and how often it occurs, in words."""
+    place = "first" if step.operator is None else f"after `{step.operator}` ({step.operator_name})"
+    match step.quantifier:
+        case "optional":
+            return f"{place}, optional"
+        case "negated":
+            return f"{place}, must not occur"
+        case "repeated":
+            between = " or ".join(f"`{operator}`" for operator in step.between)
+            depends = ", as optional steps before it are skipped or taken" if len(step.between) > 1 else ""
+            return f"{place}, {times(step.minimum, step.maximum)}, {between} between iterations{depends}"
+        case _:
+            return place
+
+
+def times(minimum: int, maximum: int | None) -> str:
+    """Bounds in words."""
+    if maximum is None:
+        return f"{minimum} or more times"
+    return f"{minimum} times" if minimum == maximum else f"{minimum} to {maximum} times"
+
+
+def _gpm(gpm: GpmFacts, indent: int) -> list[str]:
+    lines = [row("pattern", f"{gpm.name} on stream {gpm.stream}", indent)]
+    lines.append(row("binds", questioned(gpm.binds), indent))
+    lines += rows("joins on", (joined(gpm, join) for join in gpm.joins), indent)
+    lines += rows("local", (f"FILTER({text})" for text in gpm.filters), indent)
+    lines += rows("stateful", (f"{part.text}  reads {reads(part)}" for part in gpm.stateful), indent)
+    if gpm.per_iteration:
+        lines.append(row("per iteration", questioned(gpm.per_iteration), indent))
+    lines += rows(
+        "background", (name if name.startswith("?") else f"<{name}>" for name in gpm.graphs), indent
+    )
+    return lines
+
+
+def joined(gpm: GpmFacts, join: VariableFacts) -> str:
+    """A join variable and whose values it meets; a repeated GPM also meets itself."""
+    others = [name for name in join.gpms if name != gpm.name]
+    others += ["its earlier iterations"] if gpm.name in join.gpms else []
+    return f"?{join.name} with {listed(others)}"
+
+
+def reads(part: StatefulFacts) -> str:
+    """What a stateful part reads beyond its event, in words."""
+    found = [f"?{read.name} of {listed(read.gpms)}" for read in part.reads]
+    found += [f"the iterations of {name}" for name in part.iterations]
+    note = "; the first iteration skips it" if part.skipped_first else ""
+    return f"{listed(found, 'its own event')}{note}"
+
+
+def _variables(facts: Explanation) -> list[str]:
+    lines = rows("shared", (f"?{v.name} joins {listed(v.gpms)}" for v in facts.shared))
+    names = dict.fromkeys(variable.gpms for variable in facts.iterated)
+    own = [(of, [v.name for v in facts.iterated if v.gpms == of]) for of in names]
+    lines += rows("per iteration", (f"{questioned(found)} of {listed(of)}" for of, found in own))
+    return lines or [row("shared", "none: the steps are independent of each other")]
+
+
+def _distribution(facts: DistributionFacts) -> list[str]:
+    lines = [row("by", distributed_by(facts)), row("why", facts.reason)]
+    lines.append(
+        row("windows", "tumbling windows can run apart" if facts.by_window else "windows cannot run apart")
+    )
+    return lines + ([row("cure", facts.cure)] if facts.cure else [])
+
+
+def distributed_by(facts: DistributionFacts) -> str:
+    """The unit of distribution, in words."""
+    names = questioned(facts.variables)
+    match facts.unit:
+        case "partition":
+            return f"partition: {names}, as the query says"
+        case "key":
+            return f"key: {names}"
+        case "key and ticks":
+            return f"key and ticks: {names}, and the instants of all events"
+        case _:
+            return "whole: all rows meet on one worker"
+
+
+def _warnings(facts: Explanation) -> list[str]:
+    lines: list[str] = []
+    for warning in facts.warnings:
+        lines += [""] if lines else []
+        lines += warning.rendered.splitlines()
+    return lines or ["none"]

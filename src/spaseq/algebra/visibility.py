@@ -6,7 +6,7 @@ negated GPM are not visible outside).
 
 from __future__ import annotations
 
-from typing import Iterator
+from collections.abc import Iterator
 
 from spaseq.algebra.events import Absent, Assignment, EventQuery, Gpm, Repeat, Sequence, choices, gpms
 from spaseq.algebra.expressions import Constant, Exists, Expression, Var, walk
@@ -63,6 +63,18 @@ def seen_by(sequence: Sequence, name: str) -> frozenset[str]:
     return frozenset(seen)
 
 
+def decided_outside(sequence: Sequence, partition: tuple[str, ...], name: str) -> frozenset[str]:
+    """The variables of a GPM's stateful parts that may have a value before its event binds them.
+
+    What earlier steps and the conjunction bind, what the partition binds (SEMANTICS 1.9), and inside a
+    repetition what it shares with other GPMs: earlier iterations bind that (1.5).
+    """
+    every = [gpm for step in sequence.steps for gpm in gpms(step.element)]
+    own = frozenset(n for gpm in repeated_gpms(sequence) if gpm.name == name for n in bindable(gpm))
+    others = frozenset(n for gpm in every if gpm.name != name for n in bindable(gpm))
+    return seen_by(sequence, name) | frozenset(partition) | (own & others)
+
+
 def result_variables(sequence: Sequence) -> tuple[str, ...]:
     """The variables a match may bind, in the order of the steps; what ``SELECT *`` selects."""
     return ordered(
@@ -77,10 +89,7 @@ def result_variables(sequence: Sequence) -> tuple[str, ...]:
 def repeated_gpms(sequence: Sequence) -> tuple[Gpm, ...]:
     """The GPMs under a Kleene plus or bounds."""
     return tuple(
-        gpm
-        for step in sequence.steps
-        if isinstance(step.quantifier, Repeat)
-        for gpm in gpms(step.element)
+        gpm for step in sequence.steps if isinstance(step.quantifier, Repeat) for gpm in gpms(step.element)
     )
 
 

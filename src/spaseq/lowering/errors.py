@@ -203,6 +203,15 @@ class PartitionVariableTwice(QueryError):
     cure_template = "list each variable once"
 
 
+class ExistsNeedsEvent(QueryError):
+    """EXISTS in a condition over several events, or in SELECT: it reads the graph of one event."""
+
+    code = "SPQ311"
+    message_template = "EXISTS reads one event, but {what}"
+    label_template = "which event's graph?"
+    cure_template = "write `BIND(EXISTS {{ … }} AS ?found)` in the GPM, and use `?found` here"
+
+
 # --- sequence and repetition --------------------------------------------------------------------
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Iterable, assert_never
+from typing import assert_never
 
 from pyoxigraph import BlankNode, Triple
 
@@ -11,6 +12,8 @@ from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, SelectForm
 from spaseq.algebra.expressions import Constant, Term, Var
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.algebra.rules.classify_variables import classify_variables
+from spaseq.algebra.visibility import knowledge_graphs
+from spaseq.errors import InvalidArgument, listed
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match, MatchedEvent, event_digest, match_identity
 from spaseq.reference.conditions import with_conditions
@@ -18,12 +21,12 @@ from spaseq.reference.iterations import with_values
 from spaseq.reference.partitions import partitions
 from spaseq.reference.runs import Numbered, Run, Taken
 from spaseq.reference.sequence import Scene, runs
-from spaseq.reference.sparql import Knowledge, Solution, solutions, value_of
+from spaseq.reference.sparql import EMPTY, Knowledge, Solution, solutions, value_of
 from spaseq.reference.windows import frames
 
 
 def answers(
-    query: EventQuery, events: Iterable[GraphEvent], knowledge: Knowledge = {}, normal_text: str = ""
+    query: EventQuery, events: Iterable[GraphEvent], knowledge: Knowledge = EMPTY, normal_text: str = ""
 ) -> list[Match]:
     """All matches in order of their instant; for ASK the first one, if there is any.
 
@@ -31,6 +34,7 @@ def answers(
     judged. Blank nodes of different events must be different already.
     """
     query = with_conditions(classify_variables(query))
+    _require(query, knowledge)
     known = _in_order(query, events)
     rows = {event: _rows(query, event, knowledge) for event in known}
     found: dict[object, Run] = {}
@@ -43,6 +47,14 @@ def answers(
                 found.setdefault(_choice(run, key), run)
     ordered = sorted(found.values(), key=lambda run: (run.last, run.start))
     return _formed(query, ordered, normal_text)
+
+
+def _require(query: EventQuery, knowledge: Knowledge) -> None:
+    """An unregistered graph is an error at start, not an empty result (SEMANTICS 1.7)."""
+    for name in knowledge_graphs(query)[0]:
+        if name not in knowledge:
+            registered = listed(knowledge)
+            raise InvalidArgument(f"no background graph is registered as <{name}>; registered: {registered}")
 
 
 def _in_order(query: EventQuery, events: Iterable[GraphEvent]) -> tuple[GraphEvent, ...]:
@@ -74,7 +86,7 @@ def _formed(query: EventQuery, found: list[Run], normal_text: str) -> list[Match
     match query.form:
         case AskForm():
             return [_match(query, run, {}, normal_text) for run in found[:1]]
-        case SelectForm(items, distinct):
+        case SelectForm(distinct=distinct):
             matches = [_match(query, run, _selected(query, run), normal_text) for run in found]
             return _distinct(matches) if distinct else matches
         case ConstructForm(template):

@@ -16,6 +16,7 @@ from spaseq.algebra.rules.over_gpms import map_gpms
 
 
 def with_conditions(query: EventQuery) -> EventQuery:
+    """The query with every top-level FILTER as a condition of its step."""
     return map_gpms(query, _conditioned)
 
 

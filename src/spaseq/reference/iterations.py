@@ -6,6 +6,7 @@ from pyoxigraph import Literal
 
 from spaseq.algebra.expressions import (
     Aggregate,
+    Call,
     Constant,
     Expression,
     Iterated,
@@ -23,12 +24,12 @@ def with_values(expression: Expression, iterations: tuple[Iteration, ...], step:
     """The expression with every function over iterations replaced by its value.
 
     ``step`` is the repetition whose current iteration is the last one, for PREV. A function without a
-    value becomes a variable that nothing binds.
+    value becomes an error, as an unbound variable would be.
     """
     match expression:
         case Iterated():
             term = _value(expression, iterations, step)
-            return Var("no value") if term is None else Constant(term)
+            return Call("COALESCE", ()) if term is None else Constant(term)
         case IterationCount(gpm):
             return Constant(Literal(sum(gpm in iteration.gpms for iteration in iterations)))
         case _:

@@ -1,13 +1,14 @@
-"""Rewrites a pattern so that expressions unwrap the stand-ins of literals (see `sparql`).
+"""Rewrites a pattern so that expressions unwrap the stand-ins of terms (see `sparql`).
 
 An expression stands either where its *term* matters (BIND of a plain variable, branches of IF and
-COALESCE, sameTerm) or where its *value* does (everything else); STR reads the lexical form.
+COALESCE, sameTerm, MIN and MAX) or where its *value* does (everything else); STR reads the lexical form.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass, replace
-from typing import Any, Callable, cast
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any, cast
 
 from pyoxigraph import NamedNode
 
@@ -27,6 +28,8 @@ from spaseq.algebra.patterns import Extend, Filter, Group, LeftJoin, OrderKey, P
 
 VALUE = "urn:spaseq:function:value"
 LEXICAL = "urn:spaseq:function:lexical"
+LEAST = "urn:spaseq:aggregate:min"
+GREATEST = "urn:spaseq:aggregate:max"
 STRING_CAST = "http://www.w3.org/2001/XMLSchema#string"
 
 Wrap = Callable[[Term], Term]
@@ -68,13 +71,16 @@ def _parts(node: Any, wrap: Wrap) -> Any:
             return replace(node, **{n: _parts(getattr(node, n), wrap) for n in ("subject", "object")})
         case PatternNode():
             updates = {
-                item.name: preserve(part, wrap) if isinstance(part, PatternNode) else _parts(part, wrap)
+                item.name: _part(getattr(node, item.name), wrap)
                 for item in fields(node)  # type: ignore[arg-type]
-                if isinstance(part := getattr(node, item.name), tuple) or is_dataclass(part)
             }
             return replace(node, **updates)  # type: ignore[type-var]
         case _:
             return node
+
+
+def _part(part: Any, wrap: Wrap) -> Any:
+    return preserve(part, wrap) if isinstance(part, PatternNode) else _parts(part, wrap)  # type: ignore[arg-type]
 
 
 def _term(node: Expression, wrap: Wrap) -> Expression:
@@ -90,6 +96,9 @@ def _term(node: Expression, wrap: Wrap) -> Expression:
             return replace(node, arguments=tuple(_term(argument, wrap) for argument in arguments))
         case Aggregate("COUNT" | "SAMPLE", Var()):
             return node
+        case Aggregate("MIN" | "MAX" as name, operand) if operand is not None:
+            extreme = Constant(NamedNode(LEAST if name == "MIN" else GREATEST))
+            return FunctionCall(extreme, (_term(operand, wrap),))
         case _:
             return _value(node, wrap)
 

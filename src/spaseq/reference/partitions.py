@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
-from typing import Iterator
 
 from pyoxigraph import Triple
 
@@ -15,13 +15,18 @@ from spaseq.model.events import GraphEvent
 from spaseq.reference.sparql import Solution
 
 
-def partitions(query: EventQuery, events: tuple[GraphEvent, ...]) -> list[tuple[Solution, tuple[GraphEvent, ...]]]:
+def partitions(
+    query: EventQuery, events: tuple[GraphEvent, ...]
+) -> list[tuple[Solution, tuple[GraphEvent, ...]]]:
     """Every key with its events; without PARTITION BY one empty key with all of them."""
     if not query.partition:
         return [({}, events)]
     keys = [keys_of(query, event) for event in events]
     return [
-        (dict(zip(query.partition, key)), tuple(e for e, own in zip(events, keys) if key in own))
+        (
+            dict(zip(query.partition, key, strict=True)),
+            tuple(e for e, own in zip(events, keys, strict=True) if key in own),
+        )
         for key in sorted({key for own in keys for key in own}, key=str)
     ]
 
@@ -44,7 +49,7 @@ def _values(query: EventQuery, event: GraphEvent, name: str) -> Iterator[Term]:
 
 def _matched(pattern: TriplePattern, triple: Triple) -> Solution | None:
     mapping: Solution = {}
-    for node, term in zip((pattern.subject, pattern.predicate, pattern.object), triple):
+    for node, term in zip((pattern.subject, pattern.predicate, pattern.object), triple, strict=True):
         match node:
             case Constant(constant) if constant != term:
                 return None

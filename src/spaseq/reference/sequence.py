@@ -134,9 +134,9 @@ def _begin(scene: Scene, step: Step, guards: list[Step]) -> list[Run]:
         and not any(
             compatible(run.mapping, absent.mapping)
             for guard in guards
-            for absent in scene.occurrences(guard.element)
-            if _look_back(scene, run.start) <= absent.time < run.start
-            and combine(scene, empty, absent, guard) is not None
+            for occurrence in scene.occurrences(guard.element)
+            if _look_back(scene, run.start) <= occurrence.time < run.start
+            and (absent := combine(scene, empty, occurrence, guard)) is not None
         )
     ]
 
@@ -162,9 +162,7 @@ def _follow(
         and (after := combine(scene, run, occurrence, step)) is not None
         and scene.fits(after)
         and _selected(scene, run, occurrence, operator, candidates, step)
-        and not any(
-            _absence_fails(scene, run, guard, until=occurrence.time - 1) for guard in guards
-        )
+        and not any(_absence_fails(scene, run, guard, until=occurrence.time - 1) for guard in guards)
     ]
 
 
@@ -245,9 +243,10 @@ def combine(scene: Scene, run: Run, occurrence: Occurrence, step: Step) -> Run |
         so_far = run.iterations + ((Iteration(index, names, iteration),) if repeated else ())
         expression = with_values(part.expression, so_far, index)
         if isinstance(part, Assignment):
-            term = value_of(expression, mapping)
-            if term is not None:
-                mapping[part.variable.name] = iteration[part.variable.name] = term
+            term, name = value_of(expression, mapping), part.variable.name
+            if term is not None and mapping.setdefault(name, term) != term:
+                return None  # a shared variable joins in every iteration (1.5)
+            iteration.update({} if term is None else {name: term})
         elif not (part.after_first and first) and not holds(expression, mapping):
             return None
     so_far = run.iterations + ((Iteration(index, names, iteration),) if repeated else ())

@@ -1,30 +1,37 @@
 """Graph patterns and expressions by pyoxigraph (SEMANTICS 1.2 and 1.7).
 
-A pyoxigraph store rewrites literals such as ``"05"^^xsd:integer`` to ``"5"``. Terms must keep their
-lexical form, so such a literal is stored under a private datatype, and expressions that look at its
-value unwrap it. Patterns over ordinary literals go to pyoxigraph as they are.
+A pyoxigraph store rewrites literals such as ``"05"^^xsd:integer`` to ``"5"``, and a query text cannot
+name a blank node of the data. Terms must keep their lexical form and rows of solutions are handed over
+as VALUES, so such a term is stored under a stand-in, and expressions that look at its value unwrap it.
+Patterns over other terms go to pyoxigraph as they are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Iterable, Mapping, TypeAlias
+from types import MappingProxyType
+from typing import TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, QuerySolutions, Store, Triple
 
 from spaseq.algebra.expressions import Expression, Term, Var
 from spaseq.algebra.format import format_pattern
 from spaseq.algebra.patterns import Extend, Filter, Pattern, Values
-from spaseq.algebra.scope import in_scope
-from spaseq.reference.lexical import VALUE, LEXICAL, preserve
+from spaseq.algebra.scope import expression_variables, in_scope
+from spaseq.reference.lexical import GREATEST, LEAST, LEXICAL, VALUE, preserve
 
 Solution: TypeAlias = dict[str, Term]
 Knowledge: TypeAlias = Mapping[str, Iterable[Triple]]
 
+EMPTY: Knowledge = MappingProxyType({})
 RAW = "urn:spaseq:raw:"
+BLANK = "urn:spaseq:blank:"
 
 
-def solutions(pattern: Pattern, triples: Iterable[Triple] = (), knowledge: Knowledge = {}) -> list[Solution]:
+def solutions(
+    pattern: Pattern, triples: Iterable[Triple] = (), knowledge: Knowledge = EMPTY
+) -> list[Solution]:
     """The distinct solutions of a pattern over an event's graph, GRAPH reading the knowledge base."""
     graphs = [(None, list(triples)), *((NamedNode(name), list(graph)) for name, graph in knowledge.items())]
     preserved = preserve(pattern, wrap)
@@ -34,10 +41,14 @@ def solutions(pattern: Pattern, triples: Iterable[Triple] = (), knowledge: Knowl
         if name is not None:
             store.add_graph(name)
         for triple in graph:
-            subject, predicate, object_ = triple
-            store.add(Quad(subject, predicate, wrap(object_) if raw else object_, name))
+            subject, predicate, object_ = (wrap(term) if raw else term for term in triple)
+            store.add(Quad(subject, predicate, object_, name))  # type: ignore[arg-type]
     text = f"SELECT DISTINCT * WHERE {{ {format_pattern(preserved if raw else pattern)} }}"
-    results = store.query(text, custom_functions={NamedNode(VALUE): value, NamedNode(LEXICAL): lexical})
+    results = store.query(
+        text,
+        custom_functions={NamedNode(VALUE): value, NamedNode(LEXICAL): lexical},
+        custom_aggregate_functions={NamedNode(LEAST): Least, NamedNode(GREATEST): Greatest},
+    )
     assert isinstance(results, QuerySolutions)
     names = [name for name in in_scope(pattern) if not name.startswith("_:")]
     return [
@@ -53,7 +64,8 @@ def holds(condition: Expression, mapping: Solution) -> bool:
 
 def value_of(expression: Expression, mapping: Solution) -> Term | None:
     """The value of an expression for a mapping; an error is None."""
-    return solutions(Extend(_row(mapping), Var("value of"), expression))[0].get("value of")
+    fresh = "value" + "_" * max(map(len, (*mapping, *expression_variables(expression), "")))
+    return solutions(Extend(_row(mapping), Var(fresh), expression))[0].get(fresh)
 
 
 def _row(mapping: Solution) -> Values:
@@ -65,19 +77,33 @@ def _row(mapping: Solution) -> Values:
 
 @lru_cache(maxsize=100_000)
 def wrap(term: Term) -> Term:
-    """The term itself, or a stand-in for a literal that a store would rewrite."""
+    """The term itself, or a stand-in: for a literal that a store would rewrite, and for a blank node."""
+    if isinstance(term, BlankNode):
+        return NamedNode(BLANK + term.value)
     if not isinstance(term, Literal) or term.language is not None:
         return term
+    return (
+        term if stored(term) == term else Literal(term.value, datatype=NamedNode(RAW + term.datatype.value))
+    )
+
+
+def stored(term: Term) -> Term:
+    """The term as it comes back from a store."""
     store = Store()
-    store.add(Quad(BlankNode("s"), NamedNode("urn:p"), term))
-    stored = next(iter(store)).object
-    return term if stored == term else Literal(term.value, datatype=NamedNode(RAW + term.datatype.value))
+    store.add(Quad(NamedNode("urn:s"), NamedNode("urn:p"), term))
+    found: Term = next(iter(store)).object
+    return found
 
 
 def unwrap(term: Term) -> Term:
-    if isinstance(term, Literal) and term.datatype.value.startswith(RAW):
-        return Literal(term.value, datatype=NamedNode(term.datatype.value[len(RAW) :]))
-    return term
+    """The term behind a stand-in."""
+    match term:
+        case Literal(datatype=NamedNode(value=datatype)) if datatype.startswith(RAW):
+            return Literal(term.value, datatype=NamedNode(datatype[len(RAW) :]))
+        case NamedNode(value=iri) if iri.startswith(BLANK):
+            return BlankNode(iri[len(BLANK) :])
+        case _:
+            return term
 
 
 def value(term: Term) -> Term:
@@ -87,4 +113,35 @@ def value(term: Term) -> Term:
 
 def lexical(term: Term) -> Term | None:
     """STR of a term, from its lexical form."""
+    term = unwrap(term)
     return None if isinstance(term, BlankNode) else Literal(term.value)
+
+
+class Extreme:
+    """MIN or MAX: the first term whose value pyoxigraph finds extreme, so that it keeps its spelling."""
+
+    name = ""
+
+    def __init__(self) -> None:
+        self._terms: list[Term] = []
+
+    def accumulate(self, element: Term | Triple) -> None:
+        if not isinstance(element, Triple):
+            self._terms.append(element)
+
+    def finish(self) -> Term | None:
+        store = Store()
+        for number, term in enumerate(self._terms):
+            store.add(Quad(NamedNode(f"urn:{number}"), NamedNode("urn:p"), unwrap(term)))
+        results = store.query(f"SELECT ({self.name}(?v) AS ?r) WHERE {{ ?s ?p ?v }}")
+        assert isinstance(results, QuerySolutions)
+        found = next(iter(results))["r"]
+        return next((term for term in self._terms if stored(unwrap(term)) == found), None)
+
+
+class Least(Extreme):
+    name = "MIN"
+
+
+class Greatest(Extreme):
+    name = "MAX"

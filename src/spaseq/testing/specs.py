@@ -22,6 +22,7 @@ opens a section; its content is the rest of that line and the indented lines bel
 
 A case has either a whole ``query`` or a ``seq`` from which one is assembled with the GPMs it names and
 the optional sections ``select`` (default ``*``), ``construct``, ``ask``, ``within`` and ``partition``.
+A section of a case replaces the shared one of the same name: a stream by its alias, a GPM by its name.
 It expects ``expect`` (matches, or ``none``), ``error CODE [at LINE:COLUMN]``, ``warning CODE``,
 ``automaton`` (its edges), ``plan ~ REGEX``, ``plan !~ REGEX``; any number of them. Times are seconds
 since the epoch or dateTimes; terms and graphs are Turtle with the prefixes ``:`` (http://ex.org/),
@@ -31,10 +32,10 @@ since the epoch or dateTimes; terms and graphs are Turtle with the prefixes ``:`
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Iterator
 
 from pyoxigraph import RdfFormat, Triple, parse
 
@@ -49,8 +50,24 @@ PREFIXES = """@prefix : <http://ex.org/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
 """
 KEYWORDS = frozenset(
-    "case query seq select construct ask within partition stream gpm knowledge expect error warning "
-    "automaton plan".split()
+    [
+        "case",
+        "query",
+        "seq",
+        "select",
+        "construct",
+        "ask",
+        "within",
+        "partition",
+        "stream",
+        "gpm",
+        "knowledge",
+        "expect",
+        "error",
+        "warning",
+        "automaton",
+        "plan",
+    ]
 )
 
 
@@ -113,7 +130,7 @@ def load(path: Path) -> list[Case]:
     ends = [*starts[1:], len(sections)]
     return [
         _case(path, sections[begin].head, sections[begin].line, shared + sections[begin + 1 : end])
-        for begin, end in zip(starts, ends)
+        for begin, end in zip(starts, ends, strict=True)
     ]
 
 
@@ -153,7 +170,7 @@ def _case(path: Path, name: str, line: int, sections: list[Section]) -> Case:
     automata = all_of("automaton")
     if not (expected or errors or automata or all_of("plan") or all_of("warning")):
         raise _bad(path, line, f"case `{name}` expects nothing, so it cannot fail")
-    streams = all_of("stream")
+    streams = _streams(sections)
     return Case(
         name=name,
         path=path,
@@ -170,6 +187,11 @@ def _case(path: Path, name: str, line: int, sections: list[Section]) -> Case:
         automaton="\n".join(line.strip() for line in automata[0].text.splitlines()) if automata else None,
         plan=tuple(_plan(path, section) for section in all_of("plan")),
     )
+
+
+def _streams(sections: list[Section]) -> list[Section]:
+    """The streams by alias, in the order of their first declaration; the last one of an alias counts."""
+    return list({s.head.split()[0]: s for s in sections if s.keyword == "stream"}.values())
 
 
 # --- queries ------------------------------------------------------------------------------------
@@ -193,10 +215,7 @@ def _query(path: Path, line: int, sections: list[Section]) -> str:
     lines = ["PREFIX : <http://ex.org/>", form]
     if "within" in latest:
         lines.append(f"WITHIN {latest['within'].text}")
-    for section in sections:
-        if section.keyword == "stream":
-            alias, _, iri = section.head.partition(" ")
-            lines.append(f"FROM STREAM {alias} {iri}")
+    lines += [f"FROM STREAM {section.head}" for section in _streams(sections)]
     if "partition" in latest:
         lines.append(f"PARTITION BY {latest['partition'].text}")
     lines += ["WHERE {", f"  SEQ ({sequence})"]

@@ -7,7 +7,7 @@ no other place for what they decide: `split_filters` and `expand_optional`.
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 from spaseq.algebra.events import EventQuery
 from spaseq.algebra.rules.classify_variables import classify_variables

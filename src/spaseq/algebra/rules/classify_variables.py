@@ -14,6 +14,7 @@ from spaseq.algebra.visibility import bindable, repeated_gpms
 
 
 def classify_variables(query: EventQuery) -> EventQuery:
+    """The query with ``shared`` and ``iterated`` filled."""
     uses = Counter(name for gpm in query.gpms for name in bindable(gpm))
     shared = frozenset(name for name, count in uses.items() if count > 1) | frozenset(query.partition)
     iterated = frozenset(name for gpm in repeated_gpms(query.sequence) for name in bindable(gpm))

@@ -14,6 +14,7 @@ from spaseq.algebra.events import EventQuery, Maybe, Sequence, Step
 
 
 def expand_optional(query: EventQuery) -> EventQuery:
+    """The query with the meaning of skipping noted on every optional step."""
     steps: list[Step] = []
     followed = False
     for step in reversed(query.sequence.steps):

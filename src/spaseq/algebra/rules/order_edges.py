@@ -17,6 +17,7 @@ from spaseq.algebra.scope import sub_patterns
 
 
 def order_edges(query: EventQuery) -> EventQuery:
+    """The query with the parts of every conjunction and disjunction by cost."""
     return map_steps(query, lambda step: replace(step, element=_ordered(step.element)))
 
 

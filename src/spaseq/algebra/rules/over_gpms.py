@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Callable
 
 from spaseq.algebra.events import Both, Either, Element, EventQuery, Gpm, Sequence, Step
 

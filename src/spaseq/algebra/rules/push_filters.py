@@ -17,6 +17,7 @@ from spaseq.algebra.scope import certainly_bound, expression_variables
 
 
 def push_filters(query: EventQuery) -> EventQuery:
+    """The query with the filters of every GPM as deep as they go."""
     return map_gpms(query, _pushed_gpm)
 
 

@@ -2,8 +2,9 @@
 
 Law: ``FILTER(a && b)`` keeps a mapping iff both operands are true, whatever errors they raise, so a
 filter is the set of its conjuncts. A conjunct that reads only what the event certainly binds (or what
-no earlier step could bind) is decided by the event alone and joins the pattern; the others wait for the
-earlier steps (SEMANTICS 1.4, the paper's pushing of stateful predicates, section 7.2.1).
+nothing else could bind: no earlier step, no earlier iteration, no partition) is decided by the event
+alone and joins the pattern; the others wait (SEMANTICS 1.4, the paper's pushing of stateful predicates,
+section 7.2.1).
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from spaseq.algebra.expressions import Expression, conjuncts, mentions_prev, rea
 from spaseq.algebra.patterns import Filter, Pattern
 from spaseq.algebra.rules.over_gpms import map_gpms
 from spaseq.algebra.scope import certainly_bound, expression_variables
-from spaseq.algebra.visibility import seen_by
+from spaseq.algebra.visibility import decided_outside
 
 
 def split_filters(query: EventQuery) -> EventQuery:
-    return map_gpms(query, lambda gpm: _split(gpm, seen_by(query.sequence, gpm.name)))
+    """The query with every filter conjunct in the pattern or among the stateful parts."""
+    return map_gpms(
+        query, lambda gpm: _split(gpm, decided_outside(query.sequence, query.partition, gpm.name))
+    )
 
 
-def _split(gpm: Gpm, seen: frozenset[str]) -> Gpm:
+def _split(gpm: Gpm, outside: frozenset[str]) -> Gpm:
     assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
-    earlier = (seen | assigned) - certainly_bound(gpm.pattern)
+    earlier = (outside | assigned) - certainly_bound(gpm.pattern)
     pattern: Pattern = gpm.pattern
     stateful: list[StatefulPart] = list(gpm.stateful)
     for condition in (part for filter_ in gpm.filters for part in conjuncts(filter_)):
@@ -38,4 +42,3 @@ def _split(gpm: Gpm, seen: frozenset[str]) -> Gpm:
 def is_stateful(expression: Expression, earlier: frozenset[str]) -> bool:
     """True if the expression reads iterations or a variable that an earlier step decides."""
     return reads_iterations(expression) or bool(expression_variables(expression) & earlier)
-

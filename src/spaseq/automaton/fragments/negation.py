@@ -9,4 +9,5 @@ from spaseq.automaton.nfa import Edge
 
 
 def negation_edges(step: Step, place: Place) -> list[Edge]:
+    """The edge that must not be taken, and the one that passes."""
     return [*forward_edges(step, place, "!"), Edge(place.source, place.target, None)]

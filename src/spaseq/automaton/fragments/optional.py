@@ -9,4 +9,5 @@ from spaseq.automaton.nfa import Edge
 
 
 def optional_edges(step: Step, place: Place) -> list[Edge]:
+    """The edge that takes the event, and the one that passes."""
     return [*forward_edges(step, place, "?"), Edge(place.source, place.target, None)]

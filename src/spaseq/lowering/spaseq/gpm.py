@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from spaseq.algebra.events import Assignment, Gpm, Sequence
 from spaseq.algebra.expressions import Expression, reads_iterations, walk
 from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
-from spaseq.algebra.visibility import seen_by
+from spaseq.algebra.visibility import decided_outside
 from spaseq.errors import Span
+from spaseq.lowering.sparql import lower_expression, lower_group, lower_group_parts
 from spaseq.lowering.spaseq.iterations import over_iterations
 from spaseq.lowering.spaseq.report import Report
-from spaseq.lowering.sparql import lower_expression, lower_group, lower_group_parts
 from spaseq.syntax import ast
 
 
@@ -48,12 +48,12 @@ class TopLevelBind:
 
 
 def separate_binds(
-    gpm: Gpm, definition: ast.GpmDefinition, sequence: Sequence, report: Report
+    gpm: Gpm, definition: ast.GpmDefinition, sequence: Sequence, partition: tuple[str, ...], report: Report
 ) -> tuple[Gpm, tuple[TopLevelBind, ...]]:
     """The GPM with its stateful BINDs taken out of the pattern, and all its top-level BINDs."""
     if isinstance(definition.pattern, ast.SubSelect):
         return gpm, ()
-    seen = seen_by(sequence, gpm.name)
+    seen = decided_outside(sequence, partition, gpm.name)
     kept: list[ast.GroupElement] = []
     stateful: list[Assignment] = []
     binds: list[TopLevelBind] = []

@@ -44,12 +44,12 @@ from spaseq.lowering.errors import (
     UnusedPrefix,
     UnusedStream,
 )
+from spaseq.lowering.sparql import lower_expression
 from spaseq.lowering.spaseq.gpm import TopLevelBind, lower_whole, separate_binds
 from spaseq.lowering.spaseq.iterations import over_iterations
 from spaseq.lowering.spaseq.report import Report
 from spaseq.lowering.spaseq.sequence import check_edges, lower_sequence, names
 from spaseq.lowering.spaseq.variables import Variables
-from spaseq.lowering.sparql import lower_expression
 from spaseq.syntax import ast
 from spaseq.temporal.instants import parse_instant
 
@@ -88,14 +88,15 @@ def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
         for name, definition in definitions.items()
     }
     rough = lower_sequence(expression, lambda name: whole.get(name.name) or _unknown(name), Report())
+    partition = tuple(variable.name for variable in written.partition)
     parts: dict[str, Gpm] = {}
     binds: dict[str, tuple[TopLevelBind, ...]] = {}
     for name, definition in definitions.items():
-        parts[name], binds[name] = separate_binds(whole[name], definition, rough, report)
+        parts[name], binds[name] = separate_binds(whole[name], definition, rough, partition, report)
     sequence = lower_sequence(expression, lambda name: parts.get(name.name) or _unknown(name), report)
 
     check_edges(expression, sequence, window, report)
-    variables = Variables(sequence, report)
+    variables = Variables(sequence, report, partition)
     for gpm in variables.all_gpms:
         if gpm.name in binds:
             variables.check_gpm(gpm, binds[gpm.name])
@@ -109,7 +110,7 @@ def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
         streams=streams,
         names=tuple(name.name for step in expression.steps for name in names(step)),
         window=window,
-        partition=tuple(variable.name for variable in written.partition),
+        partition=partition,
     )
     return Lowered(query, report.warnings)
 
@@ -294,9 +295,10 @@ def _warn(written: ast.SpaseqQuery, definitions: dict[str, ast.GpmDefinition], r
         if stream.alias not in read:
             report.warn(UnusedStream(span=stream.span, name=stream.alias))
     for declaration in written.prologue.declarations:
-        if isinstance(declaration, ast.PrefixDeclaration):
-            if declaration.name not in written.prologue.used_prefixes:
-                report.warn(UnusedPrefix(span=declaration.span, name=declaration.name))
+        if not isinstance(declaration, ast.PrefixDeclaration):
+            continue
+        if declaration.name not in written.prologue.used_prefixes:
+            report.warn(UnusedPrefix(span=declaration.span, name=declaration.name))
 
 
 __all__ = ["Lowered", "lower"]

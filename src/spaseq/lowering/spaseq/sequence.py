@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 from spaseq.algebra.events import (
     Absent,
@@ -85,7 +85,10 @@ def _check_bounds(step: ast.Quantified, report: Report) -> None:
     if max(low, high or 0) > MAX_ITERATIONS:
         report.error(
             NumberOutOfRange(
-                span=step.span, number=max(low, high or 0), what="a number of iterations", limit=MAX_ITERATIONS
+                span=step.span,
+                number=max(low, high or 0),
+                what="a number of iterations",
+                limit=MAX_ITERATIONS,
             )
         )
     elif low < 1:
@@ -136,9 +139,7 @@ def check_edges(
         for index, step in enumerate(steps):
             if step.positive:
                 break
-            report.error(
-                LeadingNegationInEventWindow(span=step.span, step=format_step(written.steps[index]))
-            )
+            report.error(LeadingNegationInEventWindow(span=step.span, step=format_step(written.steps[index])))
     if isinstance(window, TimeWindow):
         return
     for index in trailing_guards(sequence):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spaseq.algebra.events import Absent, Assignment, Gpm, Sequence, gpms
-from spaseq.algebra.expressions import Exists, Expression, Iterated, Var, walk
-from spaseq.algebra.scope import in_scope, pattern_expressions
+from spaseq.algebra.expressions import Exists, Expression, Iterated, Var, conjuncts, walk
+from spaseq.algebra.rules.split_filters import is_stateful
+from spaseq.algebra.scope import certainly_bound, in_scope, pattern_expressions
 from spaseq.algebra.visibility import (
     bindable,
+    decided_outside,
     every_pattern,
     key_triples,
     patterns_in,
@@ -19,6 +21,7 @@ from spaseq.errors import Span, did_you_mean, listed
 from spaseq.lowering.errors import (
     AliasTaken,
     AssignsBoundVariable,
+    ExistsNeedsEvent,
     HiddenByNegation,
     LooksAhead,
     NestedStatefulPart,
@@ -40,6 +43,7 @@ class Variables:
 
     sequence: Sequence
     report: Report
+    partition: tuple[str, ...] = ()
 
     @property
     def steps(self) -> dict[str, int]:
@@ -68,13 +72,29 @@ class Variables:
             self._check_top_level(bind.expression, gpm, bind.readable)
         self._check_nested(gpm, spans_of(binds))
         self._check_assignments(gpm)
+        self._check_stateful_exists(gpm)
+
+    def _check_stateful_exists(self, gpm: Gpm) -> None:
+        """EXISTS has the event's graph at hand; a part that waits for other events has not."""
+        outside = decided_outside(self.sequence, self.partition, gpm.name) - certainly_bound(gpm.pattern)
+        parts = [part for condition in gpm.filters for part in conjuncts(condition)]
+        stateful = [part for part in parts if is_stateful(part, outside)]
+        for part in (*stateful, *(part.expression for part in gpm.stateful)):
+            self._check_no_exists(part, f"this condition of `{gpm.name}` waits for others")
+
+    def _check_no_exists(self, expression: Expression, what: str) -> None:
+        for node in walk(expression):
+            if isinstance(node, Exists):
+                self.report.error(ExistsNeedsEvent(span=node.span, what=what))
 
     def _check_top_level(self, expression: Expression, gpm: Gpm, readable: frozenset[str]) -> None:
         check_iterations(expression, self.sequence, self.steps, gpm.name, self.report)
+        own_check = self._iterated_spans(expression)
         for node in walk(expression):
-            if isinstance(node, Var) and node.name not in readable and not node.hidden:
-                if node.span not in self._iterated_spans(expression):
-                    self._report_unreadable(node, gpm)
+            if not isinstance(node, Var) or node.hidden or node.span in own_check:
+                continue
+            if node.name not in readable:
+                self._report_unreadable(node, gpm)
 
     @staticmethod
     def _iterated_spans(expression: Expression) -> frozenset[Span]:
@@ -160,6 +180,7 @@ class Variables:
                 continue
             expression = expressions[name]
             check_iterations(expression, self.sequence, self.steps, None, self.report)
+            self._check_no_exists(expression, "SELECT speaks of a whole match")
             skipped = self._iterated_spans(expression)
             for node in walk(expression):
                 if isinstance(node, Var) and node.span not in skipped:
@@ -207,6 +228,3 @@ class Variables:
         """The variables that every GPM reads from its event."""
         candidates = {name for gpm in self.all_gpms for name in bindable(gpm)}
         return {n for n in candidates if all(key_triples(gpm, n) for gpm in self.all_gpms)}
-
-
-

@@ -35,7 +35,7 @@ from spaseq.algebra.expressions import (
 )
 from spaseq.algebra.functions import has_exists, is_volatile
 from spaseq.algebra.scope import expression_variables, lowered, mentioned
-from spaseq.columnar.frame import Frame
+from spaseq.columnar.frame import OUTER, Frame
 from spaseq.columnar.kernels.arithmetic import arithmetic, signed
 from spaseq.columnar.kernels.compare import ERROR, FALSE, TRUE, Truth, compare, negated, truth_of
 from spaseq.columnar.kernels.registry import kernel
@@ -87,7 +87,7 @@ def truth(expression: Expression, table: Table, frame: Frame) -> Truth:
             found = _exists(expression, table, frame).astype(np.int8)
             return negated(found) if is_negated else found
         case Call("BOUND", (Var() as variable,)):
-            return (_variable(variable.name, table, frame) != 0).astype(np.int8)
+            return np.not_equal(_variable(variable.name, table, frame), 0).astype(np.int8)
         case Call("SAMETERM", (left, right)):
             one, other = ids(left, table, frame), ids(right, table, frame)
             return np.where((one == 0) | (other == 0), ERROR, (one == other).astype(np.int8))
@@ -116,7 +116,7 @@ def _logical(left: Expression, right: Expression, decisive: np.int8, table: Tabl
 def _among(operand: Expression, options: tuple[Expression, ...], table: Table, frame: Frame) -> Truth:
     """IN: like a chain of ``=`` joined by ``||``."""
     value = ids(operand, table, frame)
-    result = np.zeros(table.size, dtype=np.int8)
+    result = np.where(value == 0, ERROR, FALSE)
     for option in options:
         found = compare("=", value, ids(option, table, frame), frame.functions)
         result = np.where(
@@ -135,10 +135,14 @@ def _exists(expression: Exists, table: Table, frame: Frame) -> Mask:
     """For each row, whether the pattern has a solution that continues it."""
     assert table.events is not None, "EXISTS is evaluated per event"
     pattern = lowered(expression.pattern)
-    names = [name for name in table.columns if name in mentioned(pattern)]
-    keys = codes([table.events, *(table.columns[name] for name in names)], table.size)
+    columns = {name: table.columns[name] for name in table.columns if name in mentioned(pattern)}
+    any_bound = _variable(OUTER, table, frame) != 0
+    for column in table.columns.values():
+        any_bound |= column != 0
+    columns[OUTER] = any_bound.astype(np.int32)
+    keys = codes([table.events, *columns.values()], table.size)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    outer = {name: table.columns[name][first] for name in names}
+    outer = {name: column[first] for name, column in columns.items()}
     inner = frame.nested(table.events[first], outer)
     found = inner.solve(pattern, inner)
     hit = np.zeros(len(first), dtype=np.bool_)
@@ -244,5 +248,3 @@ def _apply(name: str, arguments: tuple[Expression, ...], table: Table, frame: Fr
     base = frame.base if name == "IRI" else None
     function = kernel(name, constants, base)
     return frame.functions.apply((name, constants, base), function, columns, table.size)
-
-

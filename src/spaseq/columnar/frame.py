@@ -23,6 +23,8 @@ from spaseq.model.dictionary import TermDictionary
 
 VIRTUAL = "#virtual"
 """The column that carries a virtual event through joins over the events of the batch."""
+OUTER = "#outer"
+"""An outer column that is bound where the outer solution binds anything: MINUS wants to know."""
 
 
 Solver: TypeAlias = "Callable[[Pattern, Frame], Table]"
@@ -78,14 +80,17 @@ class Frame:
         return Table(self.all_events(), columns, self.count) if columns else None
 
     def nested(self, events: Ids, outer: Mapping[str, Ids]) -> Frame:
-        """The frame of an EXISTS pattern: one virtual event per outer solution."""
+        """The frame of an EXISTS pattern: one virtual event per outer solution; ``outer`` includes `OUTER`."""
         origin = events if self.origin is None else self.origin[events]
         inherited = {name: column[events] for name, column in self.outer.items()}
         return replace(self, origin=origin, outer={**inherited, **outer})
 
     def seeing(self, names: Iterable[str]) -> Frame:
         """The frame in which only these outer variables are visible: a sub-SELECT hides the others."""
-        kept = set(names)
-        if self.outer.keys() <= kept:
+        if self.origin is None:
             return self
-        return replace(self, outer={name: ids for name, ids in self.outer.items() if name in kept})
+        kept = {name: self.outer[name] for name in names if name in self.outer}
+        any_bound = np.zeros(self.count, dtype=np.bool_)
+        for column in kept.values():
+            any_bound |= column != 0
+        return replace(self, outer={**kept, OUTER: any_bound.astype(np.int32)})

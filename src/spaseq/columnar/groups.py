@@ -7,15 +7,18 @@ is an error spoils the group, except for COUNT and SAMPLE.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
-from pyoxigraph import BlankNode, Literal
+from pyoxigraph import Literal
 
-from spaseq.algebra.expressions import Aggregate, Expression, Var
+from spaseq.algebra.expressions import Aggregate, Expression, Term, Var
 from spaseq.columnar.expressions import ids, needs_events
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.kernels.arithmetic import encode_integers
 from spaseq.columnar.kernels.oracle import aggregate as ask_aggregate
+from spaseq.columnar.kernels.strings import text_of
 from spaseq.columnar.order import ranks
 from spaseq.columnar.table import Ids, Rows, Table, codes, row_codes
 
@@ -99,19 +102,25 @@ def _picked(ranked: npt.NDArray[np.int64], owners: Groups, terms: Ids, count: in
 
 
 def _computed(item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Frame) -> Ids:
-    """SUM, AVG and GROUP_CONCAT."""
+    """SUM and AVG by pyoxigraph; GROUP_CONCAT here, for its result has no language whatever its strings have."""
     order = np.argsort(owners, kind="stable")
     bounds = np.searchsorted(owners[order], np.arange(count + 1))
     decoded = frame.dictionary.decode_many(terms[order])
-    groups = [decoded[start:end] for start, end in zip(bounds[:-1], bounds[1:], strict=True)]
-    separator = "" if item.separator is None else f"; SEPARATOR={Literal(item.separator)}"
-    answers = ask_aggregate(f"{item.name}(?a0{separator})", groups)
+    groups = [decoded[start:end] for start, end in pairwise(bounds)]
+    if item.name == "GROUP_CONCAT":
+        answers = [
+            _concatenated(group, " " if item.separator is None else item.separator) for group in groups
+        ]
+    else:
+        answers = ask_aggregate(f"{item.name}(?a0)", groups)
     chosen = np.zeros(count, dtype=np.int32)
     for group, answer in enumerate(answers):
-        if any(isinstance(term, BlankNode) for term in groups[group]):
-            continue  # no sum and no string
-        if not groups[group]:
-            answer = Literal("") if item.name == "GROUP_CONCAT" else Literal(0)
         if answer is not None:
             chosen[group] = frame.dictionary.encode(answer)
     return chosen
+
+
+def _concatenated(terms: list[Term], separator: str) -> Term | None:
+    """The strings in a row; anything but a string is an error, as pyoxigraph has it."""
+    texts = [text_of(term) for term in terms]
+    return None if None in texts else Literal(separator.join(text for text in texts if text is not None))

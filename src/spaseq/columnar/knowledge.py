@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class Knowledge:
     """Named background graphs; `replace` gives a graph new content while queries run.
 
-    A source is a path (syntax by extension), a text with ``format``, an rdflib Graph or an iterable of
-    triples. With ``rdfs`` the RDFS closure of every graph is materialised at loading.
+    A source is a path (syntax by extension), a text, an rdflib Graph or an iterable of
+    triples. ``syntax`` names a text's syntax. With ``rdfs`` the RDFS closure of every graph is materialised at loading.
     """
 
     __slots__ = ("_encoded", "_graphs", "_rdfs", "_tables", "_version")
@@ -60,9 +60,9 @@ class Knowledge:
         """The triples of a registered graph, entailed ones included."""
         return self._graphs[name]
 
-    def replace(self, name: str, source: Source, format: str | None = None) -> None:
+    def replace(self, name: str, source: Source, syntax: str | None = None) -> None:
         """Register a graph, or give a registered one new content; later evaluations see it."""
-        triples = _local(_read(source, format), self._version)
+        triples = _local(_read(source, syntax), self._version)
         self._graphs[name] = rdfs_closure(triples) if self._rdfs else triples
         self._version += 1
         self._encoded = None
@@ -143,9 +143,9 @@ def _plain(node: NamedNode | BlankNode | Literal | Triple) -> NamedNode | BlankN
     return node
 
 
-def _read(source: Source, format: str | None) -> frozenset[Triple]:
+def _read(source: Source, name: str | None) -> frozenset[Triple]:
     if not isinstance(source, Path):
-        return triples_from(source, format)
+        return triples_from(source, name)
     syntax = RdfFormat.from_extension(source.suffix.lstrip("."))
     if syntax is None:
         raise InvalidArgument(f"the syntax of `{source}` is unknown; use .ttl, .nt, .rdf or .jsonld")
@@ -157,8 +157,12 @@ def _read(source: Source, format: str | None) -> frozenset[Triple]:
 
 def _local(triples: frozenset[Triple], version: int) -> frozenset[Triple]:
     """The triples with blank nodes that no event and no other graph has."""
-
-    def local(node: NamedNode | BlankNode | Literal) -> NamedNode | BlankNode | Literal:
-        return BlankNode(f"{node.value}-k{version}") if isinstance(node, BlankNode) else node
-
-    return frozenset(Triple(local(_plain(t.subject)), t.predicate, local(_plain(t.object))) for t in triples)
+    local: dict[object, BlankNode] = {
+        node: BlankNode(f"{node.value}-k{version}")
+        for triple in triples
+        for node in (triple.subject, triple.object)
+        if isinstance(node, BlankNode)
+    }
+    return frozenset(
+        Triple(local.get(t.subject, t.subject), t.predicate, local.get(t.object, t.object)) for t in triples
+    )

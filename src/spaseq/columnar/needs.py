@@ -108,7 +108,9 @@ def graph_names(pattern: Pattern) -> frozenset[str]:
     return frozenset(
         part.name.term.value
         for part in parts(pattern)
-        if isinstance(part, Graph) and isinstance(part.name, Constant) and isinstance(part.name.term, NamedNode)
+        if isinstance(part, Graph)
+        and isinstance(part.name, Constant)
+        and isinstance(part.name.term, NamedNode)
     )
 
 
@@ -131,6 +133,5 @@ def _asked(expression: Expression) -> Iterator[str]:
     for node in walk(expression):
         if isinstance(node, Call) and by_oracle(node.name):
             yield node.name
-        if isinstance(node, FunctionCall) and isinstance(node.function.term, NamedNode):
-            if by_oracle(node.function.term.value):
-                yield f"<{node.function.term.value}>"
+        if isinstance(node, FunctionCall):
+            yield str(node.function.term)

@@ -48,10 +48,10 @@ def _ranked(terms: Ids, frame: Frame) -> Ranks:
     values = frame.functions.values.extend()
     kinds, numbers = values.kind[terms], values.number[terms]
     rank = np.empty(len(terms), dtype=np.int64)
-    if bool(((kinds == Kind.INTEGER) & values.exact[terms]).all()) or bool((kinds == Kind.DOUBLE).all()):
-        if not np.isnan(numbers).any():
-            rank[:] = np.unique(numbers, return_inverse=True)[1].reshape(-1) + 1
-            return rank
+    plain = (kinds == Kind.INTEGER) & values.exact[terms]
+    if bool(plain.all()) or (bool((kinds == Kind.DOUBLE).all()) and not np.isnan(numbers).any()):
+        rank[:] = np.unique(numbers, return_inverse=True)[1].reshape(-1) + 1
+        return rank
     sequence = np.array(order(frame.dictionary.decode_many(terms)), dtype=np.intp)
     placed = terms[sequence]
     equal = compare("=", placed[:-1], placed[1:], frame.functions) == TRUE

@@ -143,7 +143,8 @@ def _closure(seeds: Table, steps: Table) -> Table:
     reached, frontier = seeds, seeds
     while frontier.size:
         grown = distinct(_composed(frontier, steps).in_event_order())
-        assert reached.events is not None and grown.events is not None
+        assert reached.events is not None
+        assert grown.events is not None
         marks = codes(
             [
                 np.concatenate([reached.events, grown.events]),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+from pyoxigraph import BlankNode, NamedNode, Triple
 
 Node = NamedNode | BlankNode
 
@@ -45,12 +45,12 @@ def _entailed(triples: set[Triple]) -> set[Triple]:
     for triple in facts:
         for kind in domains.get(triple.predicate, ()):
             found.add(Triple(triple.subject, TYPE, kind))
-        if not isinstance(triple.object, Literal):
+        if isinstance(triple.object, Node):
             for kind in ranges.get(triple.predicate, ()):
                 found.add(Triple(triple.object, TYPE, kind))
     found |= facts
     for triple in list(found):
-        if triple.predicate == TYPE and not isinstance(triple.object, Literal):
+        if triple.predicate == TYPE and isinstance(triple.object, Node):
             for wider in classes.get(triple.object, ()):
                 found.add(Triple(triple.subject, TYPE, wider))
     return found
@@ -59,8 +59,9 @@ def _entailed(triples: set[Triple]) -> set[Triple]:
 def _relation(triples: Iterable[Triple], predicate: NamedNode) -> dict[Node, set[Node]]:
     pairs: dict[Node, set[Node]] = defaultdict(set)
     for triple in triples:
-        if triple.predicate == predicate and not isinstance(triple.object, Literal):
-            pairs[triple.subject].add(triple.object)
+        subject, wider = triple.subject, triple.object
+        if triple.predicate == predicate and isinstance(subject, Node) and isinstance(wider, Node):
+            pairs[subject].add(wider)
     return pairs
 
 

@@ -31,7 +31,9 @@ class Views:
 
     def only(self, within: Mask) -> Views:
         """The views of some of the events; what is known about triples is shared."""
-        return Views(self.batch, within if self.within is None else self.within & within, _events=self._events)
+        return Views(
+            self.batch, within if self.within is None else self.within & within, _events=self._events
+        )
 
     def events(self) -> Ids:
         """For every triple the event it belongs to."""

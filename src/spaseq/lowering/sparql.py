@@ -16,10 +16,12 @@ from spaseq.algebra.expressions import (
     And,
     Exists,
     Expression,
+    FunctionCall,
     PatternNode,
     Var,
     rebuild,
 )
+from spaseq.algebra.functions import CASTS, known_function
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
@@ -71,6 +73,15 @@ class FormUnsupported(QueryError):
     message_template = "{form} queries are not supported here"
     label_template = "query form"
     cure_template = "write a SELECT or ASK query"
+
+
+class UnknownFunction(QueryError):
+    """A function named by an IRI that is none of the casts."""
+
+    code = "SPQ404"
+    message_template = "there is no function <{iri}>"
+    label_template = "unknown function"
+    cure_template = "the functions with an IRI are the casts: {known}"
 
 
 # --- groups -------------------------------------------------------------------------------------
@@ -161,7 +172,11 @@ def _join_triples(pattern: Pattern, triples: Bgp) -> Pattern:
 
 
 def lower_expression(expression: Expression) -> Expression:
-    """The expression with every EXISTS pattern lowered."""
+    """The expression with every EXISTS pattern lowered and every function known."""
+    if isinstance(expression, FunctionCall) and not known_function(expression):
+        known = ", ".join(cast.name for cast in CASTS.values())
+        iri = getattr(expression.function.term, "value", "")
+        raise UnknownFunction(iri=iri, known=known, span=expression.function.span)
     if isinstance(expression, Exists):
         return replace(expression, pattern=_lower_node(expression.pattern))
     return rebuild(expression, lower_expression)
@@ -277,5 +292,3 @@ def _key_variable(key: ast.GroupKey, position: int) -> Var:
     if isinstance(key.expression, Var):
         return key.expression
     return Var(f"_:key#{position}")
-
-

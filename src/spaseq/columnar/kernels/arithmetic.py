@@ -7,7 +7,7 @@ which have 18 exact fractional digits, floats, dates and durations are computed 
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from spaseq.columnar.kernels.oracle import ask
 from spaseq.columnar.table import Ids, Mask
 from spaseq.model.values import Kind
 
+_Numbers = TypeVar("_Numbers", npt.NDArray[np.int64], npt.NDArray[np.float64])
 _SAFE: Final = 2**31
 """Factors below this cannot overflow 64 bits; larger ones take the exact way."""
 
@@ -60,31 +61,41 @@ def _exactly(op: str) -> RowFunction:
 def _has_double(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> Mask:
     """A double with a double, a float or an integer: then the operation is that of doubles."""
     plain = (Kind.INTEGER, Kind.FLOAT, Kind.DOUBLE)
-    both: Mask = np.isin(left, plain) & np.isin(right, plain)
-    return both & ((left == Kind.DOUBLE) | (right == Kind.DOUBLE))
+    both = np.isin(left, plain) & np.isin(right, plain)
+    doubles: Mask = np.logical_and(both, (left == Kind.DOUBLE) | (right == Kind.DOUBLE))
+    return doubles
 
 
 def _small(a: npt.NDArray[np.int64], b: npt.NDArray[np.int64], limit: int) -> Mask:
-    return (a > -limit) & (a < limit) & (b > -limit) & (b < limit)
+    small: Mask = (a > -limit) & (a < limit) & (b > -limit) & (b < limit)
+    return small
 
 
-def _computed(op: str, a: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    operation = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}[op]
-    result: npt.NDArray[np.generic] = operation(a, b)  # type: ignore[operator]
+_OPERATIONS: Final[dict[str, np.ufunc]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+}
+
+
+def _computed(op: str, a: _Numbers, b: _Numbers) -> _Numbers:
+    result: _Numbers = _OPERATIONS[op](a, b)
     return result
 
 
-def encode_integers(numbers: npt.NDArray[np.generic], cache: FunctionCache) -> Ids:
+def encode_integers(numbers: npt.NDArray[np.integer], cache: FunctionCache) -> Ids:
     """Whole numbers as ids of xsd:integer."""
     distinct, inverse = np.unique(numbers, return_inverse=True)
-    ids = cache.encode_texts([f'"{number}"^^<{XSD}integer>' for number in distinct.tolist()])
+    ids: Ids = cache.encode_texts([f'"{number}"^^<{XSD}integer>' for number in distinct.tolist()])
     return ids[inverse.reshape(-1)]
 
 
-def _encode_doubles(numbers: npt.NDArray[np.generic], cache: FunctionCache) -> Ids:
+def _encode_doubles(numbers: npt.NDArray[np.float64], cache: FunctionCache) -> Ids:
     bits, inverse = np.unique(numbers.view(np.int64), return_inverse=True)  # zero has two signs
     spelled = [f'"{double_text(number)}"^^<{XSD}double>' for number in bits.view(np.float64).tolist()]
-    return cache.encode_texts(spelled)[inverse.reshape(-1)]
+    ids: Ids = cache.encode_texts(spelled)
+    return ids[inverse.reshape(-1)]
 
 
 def double_text(number: float) -> str:

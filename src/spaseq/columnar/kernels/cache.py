@@ -78,7 +78,9 @@ class FunctionCache:
         known = self._single.get(key)
         needed = len(self._dictionary) + 1
         if known is None or len(known) < needed:
-            bigger = np.full(max(needed, 64, 0 if known is None else 2 * len(known)), _UNKNOWN, dtype=np.int32)
+            bigger = np.full(
+                max(needed, 64, 0 if known is None else 2 * len(known)), _UNKNOWN, dtype=np.int32
+            )
             if known is None:
                 bigger[0] = 0
             else:
@@ -92,9 +94,7 @@ class FunctionCache:
             answers = known[column]
         return answers
 
-    def _apply_combined(
-        self, key: Hashable, function: RowFunction, columns: Sequence[Ids], size: int
-    ) -> Ids:
+    def _apply_combined(self, key: Hashable, function: RowFunction, columns: Sequence[Ids], size: int) -> Ids:
         keys = codes([np.ascontiguousarray(column) for column in columns], size)
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         known = self._combined.setdefault(key, {})

@@ -23,6 +23,7 @@ FALSE: Final = np.int8(0)
 TRUE: Final = np.int8(1)
 ERROR: Final = np.int8(2)
 
+Numbers = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 Kinds = npt.NDArray[np.uint8]
 
 _NEAR: Final = 1e-6
@@ -85,26 +86,20 @@ def _decided(op: str) -> RowFunction:
 
 
 def _between(kinds: Kinds, low: Kind, high: Kind) -> Mask:
-    return (kinds >= low) & (kinds <= high)
+    return np.logical_and(kinds >= low, kinds <= high)
 
 
 def _has_instant(kinds: Kinds) -> Mask:
-    return (kinds == Kind.DATETIME) | (kinds == Kind.DATE) | (kinds == Kind.DAY_TIME_DURATION)
+    return np.isin(kinds, (Kind.DATETIME, Kind.DATE, Kind.DAY_TIME_DURATION))
 
 
-def _ordered(op: str, left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> Mask:
+def _ordered(op: str, left: Numbers, right: Numbers) -> Mask:
     if op == "=":
-        result: Mask = left == right
-    elif op == "<":
-        result = left < right
-    else:
-        result = left <= right
-    return result
+        return np.equal(left, right)
+    return np.less(left, right) if op == "<" else np.less_equal(left, right)
 
 
-def _compare_numbers(
-    op: str, left: Ids, right: Ids, rows: Mask, values: ValueColumns, truth: Truth
-) -> Mask:
+def _compare_numbers(op: str, left: Ids, right: Ids, rows: Mask, values: ValueColumns, truth: Truth) -> Mask:
     """Write the truth of the rows that the columns can decide; the result says which."""
     whole = bool(rows.all())
     a_ids, b_ids = (left, right) if whole else (left[rows], right[rows])
@@ -113,7 +108,12 @@ def _compare_numbers(
     answer = _ordered(op, a, b)
     ties = sure & (a == b)
     if ties.any():  # integers beyond 2^53 tie as floats
-        both = ties & values.integral[a_ids] & values.integral[b_ids] & (values.kind[a_ids] == values.kind[b_ids])
+        both = (
+            ties
+            & values.integral[a_ids]
+            & values.integral[b_ids]
+            & (values.kind[a_ids] == values.kind[b_ids])
+        )
         answer[both] = _ordered(op, values.integer[a_ids[both]], values.integer[b_ids[both]])
     if whole:
         truth[sure] = answer[sure]
@@ -144,14 +144,9 @@ def _sure(
     return sure
 
 
-def _compare_instants(
-    op: str, left: Ids, right: Ids, rows: Mask, values: ValueColumns, truth: Truth
-) -> Mask:
+def _compare_instants(op: str, left: Ids, right: Ids, rows: Mask, values: ValueColumns, truth: Truth) -> Mask:
     decided: Mask = (
-        rows
-        & values.exact[left]
-        & values.exact[right]
-        & (values.zoned[left] == values.zoned[right])
+        rows & values.exact[left] & values.exact[right] & (values.zoned[left] == values.zoned[right])
     )
     truth[decided] = _ordered(op, values.instant[left[decided]], values.instant[right[decided]])
     return decided

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from pyoxigraph import BlankNode, Store
+from pyoxigraph import BlankNode, Literal, Store
 
 from spaseq.algebra.expressions import Term
 
@@ -72,18 +72,16 @@ def order(terms: Sequence[Term]) -> list[int]:
 
 
 def aggregate(expression: str, groups: Sequence[Sequence[Term]]) -> list[Term | None]:
-    """The value of an aggregate of ``?a0`` for each group of terms."""
-    answers: list[Term | None] = [None] * len(groups)
+    """SUM or AVG of ``?a0`` for each group of terms: 0 for no terms, an error with a blank node among them."""
+    answers: list[Term | None] = [None if terms else Literal(0) for terms in groups]
     rows = " ".join(
         f"({group} {term})"
         for group, terms in enumerate(groups)
+        if not any(isinstance(term, BlankNode) for term in terms)
         for term in terms
-        if not isinstance(term, BlankNode)
     )
     values = f"VALUES (?group ?a0) {{ {rows} }}"
     query = f"SELECT ?group ({expression} AS ?answer) WHERE {{ {values} }} GROUP BY ?group"
     for solution in _store().query(query):  # type: ignore[union-attr]
         answers[int(solution[0].value)] = solution[1]
     return answers
-
-

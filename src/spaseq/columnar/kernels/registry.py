@@ -44,8 +44,11 @@ def _native(function: TermFunction, constants: Sequence[Term | None]) -> RowFunc
 
 
 _COLUMNAR = frozenset(
-    "BOUND IF COALESCE SAMETERM ISIRI ISURI ISBLANK ISLITERAL ISNUMERIC NOW RAND UUID STRUUID BNODE".split()
-)
+    {
+        "BOUND", "IF", "COALESCE", "SAMETERM", "ISIRI", "ISURI", "ISBLANK", "ISLITERAL", "ISNUMERIC",
+        "NOW", "RAND", "UUID", "STRUUID", "BNODE",
+    }
+)  # fmt: skip
 
 
 def by_oracle(name: str) -> bool:

@@ -46,7 +46,8 @@ def _operands(one: Term, other: Term) -> tuple[str, str] | None:
     left, right = text_of(one), text_of(other)
     if left is None or right is None:
         return None
-    assert isinstance(one, Literal) and isinstance(other, Literal)
+    assert isinstance(one, Literal)
+    assert isinstance(other, Literal)
     if other.language is not None and other.language != one.language:
         return None
     return left, right

@@ -10,7 +10,6 @@ from typing import Final
 from pyoxigraph import BlankNode, Literal, NamedNode
 
 from spaseq.algebra.expressions import Term
-from spaseq.algebra.functions import XSD
 from spaseq.columnar.kernels.strings import TermFunction, plain_text
 
 
@@ -57,5 +56,4 @@ TERMS: Final[dict[str, TermFunction]] = {
     "DATATYPE": datatype,
     "STRDT": strdt,
     "STRLANG": strlang,
-    XSD + "string": str_,
 }

@@ -54,8 +54,8 @@ def code_frame(text: str, span: Span, label: str, name: str = "query") -> str:
        |         ^ defined here: A
     """
     where = place(text, span.start)
-    lines = text.splitlines() or [""]
-    source = lines[where.line - 1] if where.line <= len(lines) else ""
+    # Lines end with "\n" alone, as `place` counts them; other separators may stand inside strings.
+    source = text.split("\n")[where.line - 1].rstrip("\r")
     width = max(1, min(span.end - span.start, len(source) - where.column + 1))
     # A tab is wider than a caret; copying tabs keeps the caret under its character.
     lead = "".join("\t" if c == "\t" else " " for c in source[: where.column - 1])

@@ -19,8 +19,10 @@ _BLANK = frozenset(("BLANK_NODE", "ANON"))
 _CALL = frozenset(("FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "EXISTS", "NOT", "ITERATED"))
 _TERM = _IRI | _LITERAL | _BLANK | {"VAR", "NIL", "(", "["}
 
-# The first group whose tokens are all expected takes them away; larger groups come first.
-_GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
+_CLAUSE = frozenset(("FILTER", "OPTIONAL", "BIND", "GRAPH", "MINUS", "SERVICE", "VALUES", "{"))
+
+# A phrase stands for its tokens if all that it needs are expected; wider phrases come first.
+_PHRASES: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     (
         "an expression",
         frozenset(("VAR", "STRING", "FUNCTION", "!", "-")),
@@ -31,11 +33,13 @@ _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
         frozenset(("FUNCTION", "(", "IRIREF")),
         _IRI | _CALL | {"("},
     ),
-    ("a triple pattern", _TERM, _TERM),
-    ("a node", frozenset(("VAR", "STRING", "IRIREF", "BLANK_NODE")), _TERM),
+    ("a triple pattern", _TERM | {"FILTER"}, _TERM),
+    ("a term", frozenset(("VAR", "STRING", "IRIREF", "BLANK_NODE")), _TERM),
     ("a predicate", frozenset(("VAR", "IRIREF", "a")), _IRI | {"VAR", "a", "^", "!", "("}),
     ("a property path", frozenset(("IRIREF", "a")), _IRI | {"a", "^", "!", "("}),
     ("a value", frozenset(("STRING", "INTEGER")), _IRI | _LITERAL),
+    ("a clause such as FILTER or OPTIONAL", _CLAUSE, _CLAUSE),
+    ("a path operator", frozenset(("*", "/", "|")), frozenset(("*", "/", "|", "?", "+"))),
     ("a comparison", frozenset(("=", "!=", "<")), frozenset(("=", "!=", "<", ">", "<=", ">=", "IN", "NOT"))),
     ("an arithmetic operator", frozenset(("*", "/", "+", "-")), frozenset(("*", "/", "+", "-", "SIGNED"))),
     ("a sequence operator `,` `;` or `:`", frozenset((",", ";", ":")), frozenset((",", ";", ":"))),
@@ -82,21 +86,32 @@ _FOUND = {
 _CLOSING = ("}", ")", "]")
 
 
-def syntax_error(rejected: Rejected) -> UnexpectedToken | UnexpectedEnd | BadIri:
-    """The error for a token that the grammar has no place for."""
+def syntax_error(rejected: Rejected, text: str) -> UnexpectedToken | UnexpectedEnd | BadIri:
+    """The error for a token that the grammar has no place for; ``text`` is the whole query."""
     token, expected = rejected.token, rejected.expected
     if token.type == "<" and expected & _IRI:
-        reason = "it is not closed with `>` or holds a character that is not allowed"
-        return BadIri(iri="what begins with `<`", reason=reason, span=token.span)
+        return _bad_iri(text, token.start)
     words = _readable(expected)
     if token.type == END:
+        before = rejected.previous
+        if before is None:
+            return UnexpectedEnd(expected=words, hint="the query is empty", span=token.span)
         closing = next((sign for sign in _CLOSING if sign in expected), "")
         hint = f"a `{closing}` may be missing" if closing else ""
-        before = rejected.previous
         # The end of the text may be many blank lines away; the last token is where to look.
-        span = token.span if before is None else Span(before.end, before.end)
-        return UnexpectedEnd(expected=words, hint=hint, span=span)
+        return UnexpectedEnd(expected=words, hint=hint, span=Span(before.end, before.end))
     return UnexpectedToken(found=_found(token), expected=words, hint=_hint(token, expected), span=token.span)
+
+
+def _bad_iri(text: str, start: int) -> BadIri:
+    line = text[start:].split("\n", 1)[0]
+    end = line.find(">") + 1
+    if not end:
+        shown = line.split()[0]
+        return BadIri(iri=f"`{shown}`", reason="no `>` closes it", span=Span(start, start + len(shown)))
+    bad = next(character for character in line[1:end] if character <= " " or character in '<"{}|^`\\>')
+    reason = "it holds a space" if bad == " " else f"it holds {bad!r}"
+    return BadIri(iri=f"`{line[:end]}`", reason=reason, span=Span(start, start + end))
 
 
 def _found(token: Token) -> str:
@@ -108,20 +123,19 @@ def _found(token: Token) -> str:
 
 
 def _readable(expected: frozenset[str]) -> str:
-    left = set(expected)
-    words: list[str] = []
-    for phrase, needed, members in _GROUPS:
-        if needed <= left:
+    words = [f"`{sign}`" for sign in _CLOSING if sign in expected]
+    left = set(expected).difference(_CLOSING)
+    for phrase, needed, members in _PHRASES:
+        # What a phrase needs may have gone into a wider one, but some of its own must be left.
+        if needed <= expected and left & needed and needed & members <= left:
             words.append(phrase)
             left -= members
-    # Closing brackets first, then keywords and signs by name: the order must not depend on hashing.
-    left_over = sorted(left, key=lambda kind: (kind not in _CLOSING, kind))
-    words += [_WORDS.get(kind, f"`{kind}`") for kind in left_over]
+    words += [_WORDS.get(kind, f"`{kind}`") for kind in sorted(left)]
     if len(words) > MOST:
-        words = [*words[: MOST - 1], "…"]
+        return ", ".join(words[: MOST - 1]) + " …"
     if len(words) < 2:
         return words[0] if words else "nothing more"
-    return ", ".join(words[:-1]) + (" …" if words[-1] == "…" else f" or {words[-1]}")
+    return ", ".join(words[:-1]) + f" or {words[-1]}"
 
 
 def _hint(token: Token, expected: frozenset[str]) -> str:
@@ -129,6 +143,10 @@ def _hint(token: Token, expected: frozenset[str]) -> str:
         known = [kind for kind in expected if kind.isalpha() and kind.isupper() and kind not in _WORDS]
         if "FUNCTION" in expected:
             known += [*ARGUMENTS, *AGGREGATES]
-        near = get_close_matches(token.text.upper(), known, n=1, cutoff=0.7)
+        near = get_close_matches(token.text.upper(), sorted(known), n=1, cutoff=0.7)
         return f"did you mean {near[0]}?" if near else ""
+    if token.type == "," and "VAR" in expected:
+        return "variables are separated by spaces, not by commas"
+    if token.type in _CALL and {"VAR", "("} <= expected and "FUNCTION" not in expected:
+        return f"an expression here needs parentheses and a name: ({token.text}(…) AS ?name)"
     return ""

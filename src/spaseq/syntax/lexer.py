@@ -93,6 +93,11 @@ class Source:
         return offset + (self.shifts[index - 1] if index else 0)
 
 
+def without_surrogates(text: str) -> str:
+    """The text in a form that can be printed; every character keeps its place."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+
+
 def read_source(text: str) -> Source:
     """Replace codepoint escapes (SPARQL 1.1, 19.2); a surrogate stays and is refused where it stands."""
     stray = None if text.isascii() else _SURROGATE.search(text)
@@ -186,6 +191,8 @@ def _bad_character(source: Source, at: int, island: bool) -> UnterminatedString 
         hint = "the logical and is written &&"
     elif text[at] == "@":
         hint = 'a language tag is written directly after a string: "chat"@fr'
+    elif text[at] == "*" and island:
+        hint = "one or more is written A+, an optional step A?"
     elif text[at] == "\\":
         hint = "escapes stand inside strings and prefixed names only"
     where = "in SEQ ( … )" if island else "here"

@@ -12,7 +12,7 @@ from spaseq.syntax.dialects.base import Dialect, find_dialect
 from spaseq.syntax.errors import TooDeep
 from spaseq.syntax.expected import syntax_error
 from spaseq.syntax.lalr import Rejected, run
-from spaseq.syntax.lexer import Vocabulary, blank_node_labels, read_source, tokens
+from spaseq.syntax.lexer import Vocabulary, blank_node_labels, read_source, tokens, without_surrogates
 
 MAX_DEPTH = 200
 """How deep a tree may be. Later stages recurse over it, several Python frames to a level."""
@@ -47,8 +47,9 @@ def parse_dialect(text: str, dialect: Dialect, name: str, base: str | None) -> o
     try:
         return _parse(text, dialect, base if base is not None else dialect.default_base)
     except QueryError as error:
+        shown = without_surrogates(text)
         for each in (error, *error.also):
-            each.located(text, name)
+            each.located(shown, name)
         raise
 
 
@@ -58,7 +59,7 @@ def _parse(text: str, dialect: Dialect, base: str | None) -> object:
     try:
         tree = run(dialect.table, tokens(source, _vocabulary(dialect.name)), actions)
     except Rejected as rejected:
-        raise syntax_error(rejected) from None
+        raise syntax_error(rejected, text) from None
     _check_depth(tree)
     _raise_all(actions.errors + dialect.check(tree))
     return tree

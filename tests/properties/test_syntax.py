@@ -1,0 +1,82 @@
+"""Properties of parser and printer over random queries, whole and damaged."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from spaseq.errors import QueryError
+from spaseq.syntax import format_query, parse, parse_sparql
+from spaseq.syntax.ast import SparqlQuery, SpaseqQuery
+from spaseq.testing.strategies import broken_texts, sparql_queries, spaseq_queries
+
+
+@given(sparql_queries())
+def test_a_printed_sparql_query_parses_to_the_same_tree(query: SparqlQuery) -> None:
+    """``parse(print(ast)) == ast`` over all constructs of SPARQL."""
+    assert parse_sparql(format_query(query)) == query
+
+
+@given(spaseq_queries())
+def test_a_printed_spaseq_query_parses_to_the_same_tree(query: SpaseqQuery) -> None:
+    """``parse(print(ast)) == ast`` over all constructs of SPAseq."""
+    assert parse(format_query(query)) == query
+
+
+@given(spaseq_queries())
+def test_printing_is_stable(query: SpaseqQuery) -> None:
+    """What the printer writes, it writes again after a round trip: prefixes and all."""
+    text = format_query(query)
+    assert format_query(parse(text)) == text
+
+
+@given(broken_texts(dialect="spaseq"))
+def test_a_damaged_spaseq_query_parses_or_gives_a_located_error(text: str) -> None:
+    """No deletion or swap of tokens makes the parser crash or lose its place."""
+    _parses_or_is_located(text, dialect="spaseq")
+
+
+@given(broken_texts(dialect="sparql"))
+def test_a_damaged_sparql_query_parses_or_gives_a_located_error(text: str) -> None:
+    """No deletion or swap of tokens makes the parser crash or lose its place."""
+    _parses_or_is_located(text, dialect="sparql")
+
+
+@given(st.text())
+@example("\ud800")
+@example("\\u005c\\U0000FFFFF")
+@example("SELECT * FROM STREAM S <\u0000>")
+@example('ASK { ?s ?p "' + "\\" * 9)
+@example("'''")
+def test_any_text_parses_or_gives_a_located_error(text: str) -> None:
+    """Whatever the string, nothing but a `QueryError` escapes."""
+    _parses_or_is_located(text, dialect="spaseq")
+    _parses_or_is_located(text, dialect="sparql")
+
+
+@pytest.mark.parametrize("opening", ["{", "(", "[", "!(", "SEQ ((", "{ SELECT * {", "NOT EXISTS {", "-(", "^("])
+@pytest.mark.parametrize("depth", [150, 5000])
+def test_deep_nesting_never_exhausts_the_stack(opening: str, depth: int) -> None:
+    """However deep brackets nest, the answer is a tree or an error with a place."""
+    closing = "".join({"{": "}", "(": ")", "[": "]"}.get(sign, "") for sign in reversed(opening))
+    for head in ("ASK { FILTER ", "ASK { ?s ", "ASK "):
+        _parses_or_is_located(head + opening * depth + "?x" + closing * depth + "}", dialect="sparql")
+    stream = "ASK FROM STREAM S <urn:s> { SEQ "
+    _parses_or_is_located(stream + opening * depth + "A" + closing * depth + "}", dialect="spaseq")
+
+
+def _parses_or_is_located(text: str, *, dialect: str) -> None:
+    try:
+        query = parse(text) if dialect == "spaseq" else parse_sparql(text)
+    except QueryError as error:
+        lines = text.split("\n")
+        for each in (error, *error.also):
+            assert 1 <= each.line <= len(lines)
+            assert 1 <= each.column <= len(lines[each.line - 1]) + 1
+            assert 0 <= each.span.start <= each.span.end <= len(text)
+            assert each.code in each.render()
+            each.render().encode()
+    else:
+        printed = format_query(query)
+        assert (parse(printed) if dialect == "spaseq" else parse_sparql(printed)) == query

@@ -1,0 +1,210 @@
+"""The sequence stage: rows in time order go in, matches come out. The stateful half of a Program.
+
+A host gives it the occurrences of a batch and says how far time has come. It knows no dictionary, no
+clock and no input; what it keeps between two calls is its `Memory`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Iterator
+
+import numpy as np
+
+from spaseq.automaton import kernels
+from spaseq.automaton.evaluator import Evaluator
+from spaseq.automaton.program import SequenceProgram
+from spaseq.automaton.state import Memory
+from spaseq.automaton.tables import (
+    MATCHES,
+    RUNS,
+    WAITING,
+    Ints,
+    Longs,
+    Rows,
+    ValueArrays,
+    tables,
+)
+from spaseq.automaton.tiers import Tiers
+from spaseq.automaton.verdicts import Verdicts, iteration_values
+from spaseq.errors import SpaseqError
+
+
+class TooManyRuns(SpaseqError):
+    """The limit on runs was reached; nothing was dropped silently."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Matches as columns; ``events`` are serial numbers by match, in step order, with their choices."""
+
+    time: Longs
+    start: Longs
+    slots: Ints
+    tracks: Ints
+    counters: Ints
+    chains: list[list[tuple[int, tuple[int, ...]]]]
+    bags: dict[int, list[list[int]]]
+    """For slots that SUM, AVG and the like read: the values of every match's iterations."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+
+class SequenceStage:
+    """Runs one sequence program."""
+
+    def __init__(
+        self,
+        program: SequenceProgram,
+        evaluator: Evaluator,
+        *,
+        max_runs: int | None = None,
+        compile_kernels: bool = True,
+        with_events: bool = True,
+        bag_slots: tuple[int, ...] = (),
+    ) -> None:
+        self.program = program
+        self.tables = tables(program)
+        self.memory = Memory.of(self.tables)
+        self._verdicts = Verdicts(program, evaluator)
+        self._tiers = Tiers(compile_kernels=compile_kernels)
+        self._max_runs = max_runs
+        self._with_events = with_events
+        self._bag_slots = bag_slots
+        self._most = max(1, int(np.diff(self.tables.leaving_at).max(initial=1)))
+
+    def step(self, rows: Rows, now: int, values: ValueArrays) -> Found:
+        """Handle a batch of rows; events at ``now`` may still come, earlier ones may not."""
+        self.memory.module = self._tiers.choose(len(rows.choice), lambda module: self._warm_up(module, values))
+        found = list(self._advance(rows, values))
+        found.append(self._take())
+        found.append(self._take_waiting(now))
+        if self.memory.needs_sweep():
+            self.memory.sweep(now)
+            self._check_limit()
+        return _together(found)
+
+    def _advance(self, rows: Rows, values: ValueArrays) -> Iterator[Found]:
+        first, memory = 0, self.memory
+        with np.errstate(over="ignore"):  # the hash of the interpreted tier wraps around on purpose
+            while True:
+                why, row, count = memory.module.advance(
+                    self.tables, memory.store, rows, first, memory.found, values
+                )
+                memory.peak = max(memory.peak, memory.runs)
+                if why == kernels.DONE:
+                    return
+                if why == kernels.NEEDS_VERDICT:
+                    self._verdicts.decide(memory, rows, row, count)
+                    memory.module.apply(self.tables, memory.store, rows, row, memory.found, count)
+                    first = row + 1
+                    continue
+                if memory.needs_sweep():
+                    yield self._take()
+                    memory.sweep(int(rows.time[row]))
+                    self._check_limit()
+                memory.make_room(count, self._most)
+                first = row
+
+    def _check_limit(self) -> None:
+        if self._max_runs is None or self.memory.live <= self._max_runs:
+            return
+        store = self.memory.store
+        running = store.run_transition[: int(store.counts[RUNS])]
+        targets = self.tables.transition_target[running]
+        busiest = int(np.bincount(targets).argmax())
+        names = (*self.program.step_names, "the end of the window")
+        raise TooManyRuns(
+            f"{self.memory.live:,} runs wait, more than max_runs={self._max_runs:,}; most of them, "
+            f"{int((targets == busiest).sum()):,}, wait for {names[busiest]}. Make the window smaller, use `;` "
+            "instead of `:`, or add a condition to the steps before it"
+        )
+
+    # --- matches --------------------------------------------------------------------------------
+
+    def _take(self) -> Found:
+        """The matches found since the last time."""
+        store = self.memory.store
+        count = int(store.counts[MATCHES])
+        partials, time = store.match_partial[:count].copy(), store.match_time[:count].copy()
+        store.counts[MATCHES] = 0
+        return self._found(partials, time)
+
+    def _take_waiting(self, now: int) -> Found:
+        """Runs behind a trailing negation whose window has ended: matches, unless they were guarded."""
+        store = self.memory.store
+        count = int(store.counts[WAITING])
+        waiting = store.waiting[:count]
+        if count:
+            deadline = store.deadline[store.run_partial[waiting]]
+            due = deadline < now
+        if not count or not due.any():
+            return self._found(np.zeros(0, np.int32), np.zeros(0, np.int64))
+        over = waiting[due]
+        kept = waiting[~due]
+        clear = over[store.run_blocked[over] > store.deadline[store.run_partial[over]]]
+        partials = store.run_partial[clear]
+        store.run_alive[over] = 0
+        store.waiting[: len(kept)] = kept
+        store.counts[WAITING] = len(kept)
+        return self._found(partials, store.deadline[partials].copy())
+
+    def _found(self, partials: Ints, time: Longs) -> Found:
+        store = self.memory.store
+        return Found(
+            time,
+            store.start[partials],
+            store.slots[partials],
+            store.tracks[partials],
+            store.counters[partials],
+            [self._chain(int(partial)) for partial in partials] if self._with_events else [],
+            {
+                slot: [iteration_values(self.program, self.memory, int(p), slot) for p in partials]
+                for slot in self._bag_slots
+            },
+        )
+
+    def _chain(self, partial: int) -> list[tuple[int, tuple[int, ...]]]:
+        """The choices and events of a partial, first to last."""
+        store = self.memory.store
+        chain = []
+        while partial >= 0:
+            chain.append((int(store.choice[partial]), tuple(int(e) for e in store.events[partial] if e >= 0)))
+            partial = int(store.parent[partial])
+        return chain[::-1]
+
+    def _warm_up(self, module: ModuleType, values: ValueArrays) -> None:
+        """Compile every kernel by running it on nothing."""
+        memory = Memory.of(self.tables)
+        empty = np.zeros(0, np.int64)
+        none = np.zeros(0, np.int32)
+        rows = Rows(
+            none, none, empty, empty, empty, empty, empty,
+            np.zeros((0, max(len(self.program.variables), 1)), np.int32),
+            np.zeros((0, self.program.width), np.int64),
+        )  # fmt: skip
+        module.advance(self.tables, memory.store, rows, 0, memory.found, values)
+        module.apply(self.tables, memory.store, rows, 0, memory.found, 0)
+        module.mark(memory.store, np.zeros(0, np.bool_))
+        module.reenter(self.tables, memory.store)
+
+
+def _together(parts: list[Found]) -> Found:
+    """All matches in order of their instant, then of their start."""
+    parts = [part for part in parts if len(part)] or parts[:1]
+    time = np.concatenate([part.time for part in parts])
+    start = np.concatenate([part.start for part in parts])
+    order = np.lexsort((start, time))
+    chains = [chain for part in parts for chain in part.chains]
+    bags = {slot: [bag for part in parts for bag in part.bags[slot]] for slot in parts[0].bags}
+    return Found(
+        time[order],
+        start[order],
+        np.concatenate([part.slots for part in parts])[order],
+        np.concatenate([part.tracks for part in parts])[order],
+        np.concatenate([part.counters for part in parts])[order],
+        [chains[index] for index in order] if chains else [],
+        {slot: [bag[index] for index in order] for slot, bag in bags.items()},
+    )

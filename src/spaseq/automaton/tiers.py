@@ -1,0 +1,63 @@
+"""Two tiers of the same kernels: interpreted for small inputs, compiled for large ones.
+
+The compiled tier is the file `kernels.py` loaded a second time with every function turned into a Numba
+kernel. A big batch loads it at once; many small ones load it in the background, so that no single event
+waits for a compiler.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import threading
+from types import ModuleType
+from typing import Callable
+
+from spaseq.automaton import kernels
+
+AT_ONCE = 4_000
+"""Rows in one batch from which waiting for the compiled tier pays."""
+IN_BACKGROUND = 2_000
+"""Rows in total from which it is prepared beside the work."""
+
+_NAME = "spaseq.automaton.kernels_compiled"
+_lock = threading.Lock()
+
+
+def compiled() -> ModuleType:
+    """The compiled tier, loaded on first use."""
+    with _lock:
+        if _NAME not in sys.modules:
+            spec = importlib.util.spec_from_file_location(_NAME, kernels.__file__)
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[_NAME] = module
+            spec.loader.exec_module(module)
+        return sys.modules[_NAME]
+
+
+class Tiers:
+    """Chooses the tier for each batch of rows."""
+
+    def __init__(self, *, compile_kernels: bool = True) -> None:
+        self._allowed = compile_kernels
+        self._rows = 0
+        self._ready: ModuleType | None = None
+        self._warming: threading.Thread | None = None
+
+    def choose(self, rows: int, warm_up: Callable[[ModuleType], None]) -> ModuleType:
+        """The module whose functions handle this many rows; ``warm_up`` compiles what will be called."""
+        self._rows += rows
+        if self._ready is not None or not self._allowed:
+            return self._ready or kernels
+        if rows >= AT_ONCE:
+            self._ready = compiled()
+        elif self._rows >= IN_BACKGROUND and self._warming is None:
+            self._warming = threading.Thread(target=self._prepare, args=(warm_up,), daemon=True)
+            self._warming.start()
+        return self._ready or kernels
+
+    def _prepare(self, warm_up: Callable[[ModuleType], None]) -> None:
+        module = compiled()
+        warm_up(module)
+        self._ready = module

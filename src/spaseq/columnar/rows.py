@@ -1,0 +1,52 @@
+"""Expressions over bare columns: what the automaton asks for stateful parts (its `Evaluator`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from pyoxigraph import Literal
+
+from spaseq.algebra.expressions import Aggregate, Expression, Var
+from spaseq.columnar.expressions import holds, ids
+from spaseq.columnar.frame import Frame
+from spaseq.columnar.groups import solve_group
+from spaseq.columnar.kernels.cache import cache_of
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.solve import solve
+from spaseq.columnar.table import Ids, Mask, Table
+from spaseq.columnar.views import Views
+from spaseq.model.batch import EMPTY
+from spaseq.model.dictionary import TermDictionary
+
+
+class RowEvaluator:
+    """Evaluates expressions over columns of ids, with no event in sight."""
+
+    def __init__(self, dictionary: TermDictionary, *, now: Literal | None = None, base: str | None = None) -> None:
+        self._dictionary = dictionary
+        self._now = now
+        self._base = base
+
+    def _frame(self) -> Frame:
+        views = Views(EMPTY)
+        cache = cache_of(self._dictionary)
+        return Frame(views, self._dictionary, cache, Knowledge(), solve, self._now, self._base)
+
+    def holds(self, expression: Expression, columns: Mapping[str, Ids], count: int) -> Mask:
+        """Where a condition is true; an error is false."""
+        return holds(expression, Table(None, dict(columns), count), self._frame())
+
+    def values(self, expression: Expression, columns: Mapping[str, Ids], count: int) -> Ids:
+        """The ids of an expression's values; an error is 0."""
+        return ids(expression, Table(None, dict(columns), count), self._frame())
+
+    def aggregate(self, name: str, separator: str | None, terms: list[int]) -> int:
+        """A SPARQL aggregate over a bag of terms; an error is 0."""
+        bag = Table(None, {"v": np.array(terms, np.int32)}, len(terms))
+        item = Aggregate(name, Var("v"), separator=separator)
+        return int(solve_group(bag, (), ((Var("result"), item),), self._frame()).columns["result"][0])
+
+    def encode(self, number: int) -> int:
+        """The id of an integer."""
+        return self._dictionary.encode(Literal(number))

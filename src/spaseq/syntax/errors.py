@@ -165,10 +165,10 @@ class DuplicateAlias(QueryError):
 
 
 class AliasInScope(QueryError):
-    """A name after AS in SELECT is already a variable of the pattern (SPARQL 1.1, 18.2.1)."""
+    """A name after AS is already a variable of the pattern (SPARQL 1.1, 18.2.1)."""
 
     code = "SPQ105"
-    message_template = "SELECT cannot name an expression ?{variable}: the pattern has that variable"
+    message_template = "{clause} cannot name an expression ?{variable}: the pattern has that variable"
     label_template = "already in scope"
     cure_template = "choose another name after AS"
 
@@ -216,3 +216,12 @@ class ValuesRowLength(QueryError):
     message_template = "this row of VALUES has {found}, but there are {wanted}"
     label_template = "{found}"
     cure_template = "write one value for each variable; UNDEF leaves one open"
+
+
+class ValuesVariableTwice(QueryError):
+    """VALUES lists a variable twice, but a solution gives a variable one value."""
+
+    code = "SPQ111"
+    message_template = "VALUES lists ?{variable} twice"
+    label_template = "listed before"
+    cure_template = "use two variables and compare them in a FILTER"

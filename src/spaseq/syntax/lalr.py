@@ -5,11 +5,11 @@ Nodes are built from the leaves up with an explicit stack, so no nesting of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from spaseq.errors import Span
-from spaseq.syntax.lexer import END, Token
+from spaseq.syntax.lexer import END, Lexer, Token
 from spaseq.syntax.tables import DROP, SPLICE, Rule, Table
 
 
@@ -23,8 +23,8 @@ class Rejected(Exception):
         self.previous = previous
 
 
-def run(table: Table, tokens: Iterable[Token], actions: object) -> Any:
-    """Parse the tokens; the result is what the action of the start rule returns."""
+def run(table: Table, lexer: Lexer, actions: object) -> Any:
+    """Parse the text of a lexer; the result is what the action of the start rule returns."""
     calls = [_action(rule, actions) for rule in table.rules]
     rows, rules = table.rows, table.rules
     states = [table.start]
@@ -32,9 +32,12 @@ def run(table: Table, tokens: Iterable[Token], actions: object) -> Any:
     starts: list[int] = []
     ends: list[int] = []
     previous: Token | None = None
-    for token in tokens:
+    for token in lexer:
         while True:
             move = rows[states[-1]].get(token.type)
+            if move is None and token.type == "IRIREF" and _accepts(table, states, "<"):
+                token = lexer.read_again_as_less_than()
+                continue
             if move is None:
                 raise Rejected(token, _expected(table, states), previous)
             if move >= 0:

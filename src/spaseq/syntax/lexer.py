@@ -131,37 +131,69 @@ def read_source(text: str) -> Source:
 # --- tokens ---------------------------------------------------------------------------------------
 
 
-def tokens(source: Source, vocabulary: Vocabulary) -> Iterator[Token]:
+class Lexer:
     """The tokens of a text one by one, with an ``$END`` token last."""
-    text, origin = source.text, source.origin
-    patterns = terminals(ascii_only=text.isascii())
-    at, depth = 0, 0
-    before, last = "", ""
-    while True:
-        at = _SKIP.match(text, at).end()  # type: ignore[union-attr]
+
+    def __init__(self, source: Source, vocabulary: Vocabulary) -> None:
+        self._source = source
+        self._vocabulary = vocabulary
+        self._terminals = terminals(ascii_only=source.text.isascii())
+        self._start = self._next = 0
+        self._depth = 0
+        self._before = self._last = ""
+
+    def __iter__(self) -> Iterator[Token]:
+        while True:
+            token = self.read()
+            yield token
+            if token.type == END:
+                return
+
+    def read(self) -> Token:
+        """The next token."""
+        source, words = self._source, self._vocabulary
+        text = source.text
+        at = _SKIP.match(text, self._next).end()  # type: ignore[union-attr]
         if at == len(text):
-            yield Token(END, "", origin(at), origin(at))
-            return
-        pattern = patterns.sequence if depth else patterns.sparql
+            return Token(END, "", source.origin(at), source.origin(at))
+        pattern = self._terminals.sequence if self._depth else self._terminals.sparql
         found = pattern.match(text, at)
         if found is None:
-            raise _bad_character(source, at, bool(depth))
+            raise _bad_character(source, at, island=bool(self._depth))
         kind, word, end = found.lastgroup or "", found[0], found.end()
-        if kind == "NIL" and last in vocabulary.islands:
-            kind, word, end = "(", "(", at + 1
-        elif kind == "SIGN":
+        if kind == "SIGN":
             kind = word
         elif kind == "WORD":
-            name = last in vocabulary.names_after or (
-                last == "(" and before in vocabulary.counts_names and _counted(text, end, word)
-            )
-            kind = "NAME" if name else _keyword(word, last, vocabulary)
+            kind = self._word_type(word, end)
         elif kind == "PNAME":
-            kind = "PNAME_NS" if word[-1] == ":" and word.find(":") == len(word) - 1 else "PNAME_LN"
-        if depth or (kind == "(" and last in vocabulary.islands):
-            depth += (kind == "(") - (kind == ")")
-        yield Token(kind, word, origin(at), origin(end))
-        before, last, at = last, kind, end
+            kind = "PNAME_NS" if word.find(":") == len(word) - 1 else "PNAME_LN"
+        elif kind == "NIL" and self._last in words.islands:
+            kind, word, end = "(", "(", at + 1
+        if self._depth or (kind == "(" and self._last in words.islands):
+            self._depth += (kind == "(") - (kind == ")")
+        self._before, self._last, self._start, self._next = self._last, kind, at, end
+        return Token(kind, word, source.origin(at), source.origin(end))
+
+    def read_again_as_less_than(self) -> Token:
+        """The ``<`` that begins the IRI read last, for the parser to take instead.
+
+        The longest match makes one IRI of ``<?b&&?c>`` in ``FILTER(?a<?b&&?c>?d)``; only the parser knows
+        that no IRI can stand there.
+        """
+        self._last, self._next = "<", self._start + 1
+        return Token("<", "<", self._source.origin(self._start), self._source.origin(self._next))
+
+    def _word_type(self, word: str, end: int) -> str:
+        words = self._vocabulary
+        if self._last in words.names_after:
+            return "NAME"
+        if (
+            self._last == "("
+            and self._before in words.counts_names
+            and _counted(self._source.text, end, word)
+        ):
+            return "NAME"
+        return _keyword(word, self._last, words)
 
 
 def _keyword(word: str, last: str, vocabulary: Vocabulary) -> str:
@@ -179,7 +211,7 @@ def _counted(text: str, end: int, word: str) -> bool:
     return _BEFORE_CLOSE.match(text, end) is not None and word.upper() not in ("TRUE", "FALSE")
 
 
-def _bad_character(source: Source, at: int, island: bool) -> UnterminatedString | BadCharacter:
+def _bad_character(source: Source, at: int, *, island: bool) -> UnterminatedString | BadCharacter:
     text = source.text
     span = Span(source.origin(at), source.origin(at + 1))
     if text[at] in "\"'" and not island:

@@ -12,7 +12,7 @@ from spaseq.syntax.dialects.base import Dialect, find_dialect
 from spaseq.syntax.errors import TooDeep
 from spaseq.syntax.expected import syntax_error
 from spaseq.syntax.lalr import Rejected, run
-from spaseq.syntax.lexer import Vocabulary, blank_node_labels, read_source, tokens, without_surrogates
+from spaseq.syntax.lexer import Lexer, Vocabulary, blank_node_labels, read_source, without_surrogates
 
 MAX_DEPTH = 200
 """How deep a tree may be. Later stages recurse over it, several Python frames to a level."""
@@ -57,7 +57,7 @@ def _parse(text: str, dialect: Dialect, base: str | None) -> object:
     source = read_source(text)
     actions = dialect.actions(base=base, taken_labels=blank_node_labels(source.text))
     try:
-        tree = run(dialect.table, tokens(source, _vocabulary(dialect.name)), actions)
+        tree = run(dialect.table, Lexer(source, _vocabulary(dialect.name)), actions)
     except Rejected as rejected:
         raise syntax_error(rejected, text) from None
     _check_depth(tree)

@@ -14,7 +14,6 @@ from spaseq.algebra.patterns import TriplePattern
 from spaseq.errors import QueryError
 from spaseq.syntax.ast import (
     BindClause,
-    DescribeQuery,
     FilterClause,
     GpmDefinition,
     GraphClause,
@@ -57,10 +56,8 @@ def check_sparql(query: SparqlQuery) -> list[QueryError]:
     rules = _Rules(_USE_HAVING)
     if isinstance(query, SelectQuery):
         rules.select(query)
-    elif query.where is not None or isinstance(query, DescribeQuery):
-        if query.where is not None:
-            rules.group(query.where)
-        rules.modifiers(query.modifiers)
+    else:
+        rules.modifiers(query.modifiers, set() if query.where is None else rules.group(query.where))
     return rules.errors
 
 
@@ -144,7 +141,7 @@ class _Rules:
     def select(self, query: SelectQuery) -> set[str]:
         scope = self.group(query.where)
         modifiers, items = query.modifiers, query.select.items
-        self.modifiers(modifiers)
+        self.modifiers(modifiers, scope)
         if modifiers.values is not None:
             scope |= {variable.name for variable in modifiers.values.variables}
         computed = [item.expression for item in items or () if item.expression is not None]
@@ -173,7 +170,7 @@ class _Rules:
             if name in (given if item.expression is None else seen):
                 self.errors.append(DuplicateAlias(variable=name, span=item.variable.span))
             elif item.expression is not None and name in scope:
-                self.errors.append(AliasInScope(variable=name, span=item.variable.span))
+                self.errors.append(AliasInScope(clause="SELECT", variable=name, span=item.variable.span))
             seen.add(name)
             if item.expression is not None:
                 given.add(name)
@@ -186,9 +183,13 @@ class _Rules:
                     self.errors.append(UngroupedVariable(variable=variable.name, span=variable.span))
             known.add(item.variable.name)
 
-    def modifiers(self, modifiers: Modifiers) -> None:
+    def modifiers(self, modifiers: Modifiers, scope: set[str]) -> None:
+        """Check the solution modifiers of a query whose pattern has these variables."""
         for key in modifiers.group_by:
             self.expression(key.expression, "GROUP BY")
+            if key.variable is not None and key.variable.name in scope:
+                name = key.variable
+                self.errors.append(AliasInScope(clause="GROUP BY", variable=name.name, span=name.span))
         for condition in modifiers.having:
             self.expression(condition, "")
         for order in modifiers.order_by:

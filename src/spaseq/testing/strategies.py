@@ -17,7 +17,7 @@ from spaseq.algebra import patterns as pt
 from spaseq.syntax import ast, format_query
 from spaseq.syntax.dialects.base import find_dialect
 from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
-from spaseq.syntax.lexer import read_source, tokens
+from spaseq.syntax.lexer import Lexer, read_source
 
 _T = TypeVar("_T")
 
@@ -384,7 +384,7 @@ def broken_texts(draw: Callable[[st.SearchStrategy[Any]], Any], *, dialect: str)
     """The text of a random query with a few tokens deleted, doubled, swapped or cut in half."""
     query = draw(spaseq_queries() if dialect == "spaseq" else sparql_queries())
     text = format_query(query)
-    words = [token.text for token in tokens(read_source(text), find_dialect(dialect).vocabulary)][:-1]
+    words = [token.text for token in Lexer(read_source(text), find_dialect(dialect).vocabulary)][:-1]
     for _ in range(draw(st.integers(1, 3))):
         if not words:
             break

@@ -25,7 +25,7 @@ from spaseq.syntax.ast import (
 from spaseq.syntax.builder.base import Mark
 from spaseq.syntax.builder.expressions import ExpressionActions
 from spaseq.syntax.builder.triples import TripleList
-from spaseq.syntax.errors import ValuesRowLength
+from spaseq.syntax.errors import ValuesRowLength, ValuesVariableTwice
 from spaseq.syntax.lexer import Token
 
 
@@ -76,6 +76,9 @@ class GroupActions(ExpressionActions):
     # --- inline data ---
 
     def inline_values(self, span: Span, variables: tuple[Var, ...], *rows: Row) -> ValuesClause:
+        for index, variable in enumerate(variables):
+            if variable in variables[:index]:
+                self.report(ValuesVariableTwice(variable=variable.name, span=variable.span))
         for row in rows:
             if len(row.cells) != len(variables):
                 found = _counted(len(row.cells), "value")

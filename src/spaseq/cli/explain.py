@@ -8,7 +8,7 @@ import click
 
 from spaseq.cli.queries import WRONG, UnreadableQuery, compile_or_exit, show_problem
 
-FORMATS = ("text", "json", "mermaid", "dot", "html")
+FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 
 
 @click.command
@@ -21,7 +21,7 @@ def explain(query: str, style: str, output: str | None) -> None:
     """Show the plan of a query; `-` reads standard input.
 
     The plan: the query rewritten, its automaton, what joins and what is stateful in each step, how it
-    would be distributed and why, and warnings. `html` is one page that needs no network.
+    would be distributed and why, and warnings. `svg` is the drawn automaton alone, `html` one page with everything that needs no network.
     """
     plan = compile_or_exit(query).explain(style)
     if output is None:

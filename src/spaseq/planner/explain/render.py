@@ -1,4 +1,4 @@
-"""`explain`: a compiled query in one of five formats. Each format has its module, imported when asked for."""
+"""`explain`: a compiled query in one of six formats. Each format has its module, imported when asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spaseq.planner.explain.facts import explanation
 if TYPE_CHECKING:
     from spaseq.planner.compiled import CompiledQuery
 
-FORMATS = ("text", "json", "mermaid", "dot", "html")
+FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 
 
 def explain(query: CompiledQuery, format: str = "text") -> str:  # noqa: A002 - the contract's name
@@ -31,6 +31,10 @@ def explain(query: CompiledQuery, format: str = "text") -> str:  # noqa: A002 - 
             from spaseq.planner.explain.dot import to_dot
 
             return to_dot(facts)
+        case "svg":
+            from spaseq.planner.explain.svg import to_svg
+
+            return to_svg(facts)
         case "html":
             from spaseq.planner.explain.html import to_html
 

@@ -124,19 +124,21 @@ def step_text(step: Step) -> str:
 
 
 def element_text(element: Element) -> str:
-    """A GPM, conjunction or disjunction; ``&`` binds tighter than ``|``."""
+    """A GPM, conjunction or disjunction; what nests has parentheses, so nobody need know what binds tighter."""
     match element:
         case Gpm(name=name):
             return name
         case Both(parts):
-            return " & ".join(
-                f"({element_text(part)})" if isinstance(part, Either) else element_text(part)
-                for part in parts
-            )
+            return " & ".join(_operand(part) for part in parts)
         case Either(parts):
-            return " | ".join(element_text(part) for part in parts)
+            return " | ".join(_operand(part) for part in parts)
         case _:
             assert_never(element)
+
+
+def _operand(element: Element) -> str:
+    text = element_text(element)
+    return text if isinstance(element, Gpm) else f"({text})"
 
 
 # --- windows ------------------------------------------------------------------------------------

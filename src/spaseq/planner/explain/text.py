@@ -168,10 +168,16 @@ def reads(part: StatefulFacts) -> str:
 
 def _variables(facts: Explanation) -> list[str]:
     lines = rows("shared", (f"?{v.name} joins {listed(v.gpms)}" for v in facts.shared))
-    names = dict.fromkeys(variable.gpms for variable in facts.iterated)
-    own = [(of, [v.name for v in facts.iterated if v.gpms == of]) for of in names]
-    lines += rows("per iteration", (f"{questioned(found)} of {listed(of)}" for of, found in own))
+    lines += rows(
+        "per iteration", (f"{questioned(names)} of {listed(of)}" for of, names in iterated_by(facts))
+    )
     return lines or [row("shared", "none: the steps are independent of each other")]
+
+
+def iterated_by(facts: Explanation) -> list[tuple[tuple[str, ...], list[str]]]:
+    """The iteration variables, together by the GPMs that bind them."""
+    binders = dict.fromkeys(variable.gpms for variable in facts.iterated)
+    return [(of, [variable.name for variable in facts.iterated if variable.gpms == of]) for of in binders]
 
 
 def _distribution(facts: DistributionFacts) -> list[str]:

@@ -1,0 +1,172 @@
+"""`spaseq demo`: check, explain and answer the bundled example, and say where to go next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import spaseq
+from spaseq.cli.queries import compile_or_exit, show
+from spaseq.cli.tables import Cells, columns, spelled
+
+if TYPE_CHECKING:
+    from spaseq.model.events import GraphEvent
+    from spaseq.model.matches import Match
+    from spaseq.planner import CompiledQuery
+    from spaseq.planner.explain.sparql_text import Spelling
+
+FOLDER = Path(spaseq.__file__).parent / "examples" / "smart-grid"
+QUERY = FOLDER / "smart-grid.spaseq"
+STREAMS = {"S1": "power.trig", "S2": "weather.trig", "S3": "storage.trig"}
+KNOWLEDGE = {"http://smartgrid.org/db": "houses.ttl"}
+
+WHY_NOT = """\
+10:22  C asks for a fare below the fuel's 31, and 33 is not
+10:54  the event of 10:52 lies between B and C, and `,` (strict contiguity) lets nothing lie there
+11:02  the window of 30 minutes that began at 10:30 ended at 11:00"""
+
+
+@click.command
+def demo() -> None:
+    """Play a bundled example and show its matches with the events that made them."""
+    _title("The query", f"{QUERY.name}: when should a house switch from fuel to stored solar power?")
+    text = QUERY.read_text(encoding="utf-8")
+    click.echo(_indented(_without_comments(text)))
+    query = compile_or_exit(str(QUERY))
+    for warning in query.warnings:
+        show(warning)
+    _title("The plan", "each event moves the automaton along one edge (streams, operator, pattern)")
+    click.echo(_indented(_plan(query)))
+    events = read_events(query)
+    _title("The streams", f"{len(events)} events, read from {len(STREAMS)} files")
+    click.echo(_indented(columns(_event_rows(query, events))))
+    matches = answer(query, events)
+    _title("The matches", f"{len(matches)}, each with the events that made it")
+    click.echo(_indented(_matches(query, matches)))
+    _title("Why not more")
+    click.echo(_indented(WHY_NOT))
+    _title("Where to go next")
+    click.echo(_indented(_next_steps()))
+
+
+# --- running ------------------------------------------------------------------------------------
+
+
+def read_events(query: CompiledQuery) -> list[GraphEvent]:
+    """The events of all bundled streams, in time order."""
+    from spaseq.io.readers import read_graph_events
+
+    found = [
+        event
+        for stream in query.rewritten.streams
+        for event in read_graph_events(FOLDER / STREAMS[stream.alias], stream=stream.iri)
+    ]
+    return sorted(found, key=lambda event: event.time)
+
+
+def answer(query: CompiledQuery, events: list[GraphEvent]) -> list[Match]:
+    """The matches, by the reference."""
+    from pyoxigraph import RdfFormat, parse
+
+    from spaseq.reference import answers
+
+    knowledge = {
+        iri: [quad.triple for quad in parse((FOLDER / name).read_bytes(), format=RdfFormat.TURTLE)]
+        for iri, name in KNOWLEDGE.items()
+    }
+    return answers(query.algebra, events, knowledge, query.normal_text)
+
+
+# --- showing ------------------------------------------------------------------------------------
+
+
+def _title(title: str, note: str = "") -> None:
+    click.echo(f"\n{click.style(title, bold=True, fg='cyan')}{f': {note}' if note else ''}\n")
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}".rstrip() for line in text.splitlines())
+
+
+def _without_comments(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def _plan(query: CompiledQuery) -> str:
+    from spaseq.planner.explain import explanation
+    from spaseq.planner.explain.text import distributed_by, meaning
+
+    facts = explanation(query)
+    edges: list[Cells] = [
+        (f"{edge.source} -{edge.label}-> {edge.target}", meaning(edge)) for edge in facts.automaton.edges
+    ]
+    return f"{columns(edges)}\n\ndistributed by {distributed_by(facts.distribution)}"
+
+
+def _event_rows(query: CompiledQuery, events: list[GraphEvent]) -> list[Cells]:
+    aliases = {stream.iri: stream.alias for stream in query.rewritten.streams}
+    spelling = _spelling(query)
+    return [
+        ("time", "stream", "event"),
+        *((_clock(event.time), aliases[event.stream], _told(event, spelling)) for event in events),
+    ]
+
+
+def _told(event: GraphEvent, spelling: Spelling) -> str:
+    """An event in short: whom it speaks of, and its values."""
+    from pyoxigraph import BlankNode
+
+    whom = {spelled(t.subject, spelling) for t in event.triples if not isinstance(t.subject, BlankNode)}
+    values = sorted(
+        f"{spelled(t.predicate, spelling)} {spelled(t.object, spelling)}"
+        for t in event.triples
+        if not isinstance(t.object, BlankNode)
+    )
+    return f"{' '.join(sorted(whom))}  {'  '.join(values)}"
+
+
+def _spelling(query: CompiledQuery) -> Spelling:
+    from spaseq.planner.explain.sparql_text import Spelling
+
+    return Spelling.of(query.syntax.prologue)
+
+
+def _matches(query: CompiledQuery, matches: list[Match]) -> str:
+    spelling = _spelling(query)
+    names = list(dict.fromkeys(name for match in matches for name in match.bindings))
+    rows: list[Cells] = [("start", "time", *(f"?{name}" for name in names))]
+    for match in matches:
+        values = [spelled(match.bindings[name], spelling) if name in match.bindings else "" for name in names]
+        rows.append((_clock(match.begin), _clock(match.instant), *values))
+    head, *lines = columns(rows).splitlines()
+    shown = [click.style(head, bold=True)]
+    for line, match in zip(lines, matches, strict=True):
+        shown += [line, *(click.style(f"  {made}", dim=True) for made in _provenance(match, spelling))]
+    return "\n".join(shown)
+
+
+def _provenance(match: Match, spelling: Spelling) -> list[str]:
+    return [
+        f"{event.step} {_clock(event.instant)}  {'' if event.graph is None else spelled(event.graph, spelling)}"
+        for event in match.events
+    ]
+
+
+def _clock(instant: int) -> str:
+    from spaseq.temporal import format_instant
+
+    return format_instant(instant)[11:16]
+
+
+def _next_steps() -> str:
+    folder = FOLDER
+    rows: list[Cells] = [
+        ("look at the files", str(folder)),
+        ("see the whole plan", f"spaseq explain {folder / QUERY.name}"),
+        ("draw the automaton", f"spaseq explain --format html --output plan.html {folder / QUERY.name}"),
+        ("write your own", "docs/tutorials/first-match.md: a first match in ten minutes"),
+        ("look something up", "docs/reference: operators, errors, commands"),
+    ]
+    return columns(rows)

@@ -37,7 +37,8 @@ from spaseq.algebra.functions import has_exists, is_volatile
 from spaseq.algebra.scope import expression_variables, lowered, mentioned
 from spaseq.columnar.frame import OUTER, Frame
 from spaseq.columnar.kernels.arithmetic import arithmetic, signed
-from spaseq.columnar.kernels.compare import ERROR, FALSE, TRUE, Truth, compare, negated, truth_of
+from spaseq.columnar.kernels.compare import ERROR, FALSE, TRUE, Truth, by_sign, compare, negated, truth_of
+from spaseq.columnar.kernels.numbers import Numbers, combine, difference, encode_numbers, negative, numbers_of
 from spaseq.columnar.kernels.registry import kernel
 from spaseq.columnar.table import Ids, Mask, Table, codes
 from spaseq.model.values import Kind
@@ -79,7 +80,7 @@ def truth(expression: Expression, table: Table, frame: Frame) -> Truth:
         case Unary("!", operand):
             return negated(truth(operand, table, frame))
         case Compare(op, left, right):
-            return compare(op, ids(left, table, frame), ids(right, table, frame), frame.functions)
+            return _compared(op, left, right, table, frame)
         case In(operand, options, is_negated):
             found = _among(operand, options, table, frame)
             return negated(found) if is_negated else found
@@ -110,6 +111,19 @@ def _logical(left: Expression, right: Expression, decisive: np.int8, table: Tabl
     mine = result[rows]
     neutral = np.int8(1) - decisive
     result[rows] = np.where((other == decisive) | (mine == neutral), other, ERROR)
+    return result
+
+
+def _compared(op: str, left: Expression, right: Expression, table: Table, frame: Frame) -> Truth:
+    """A comparison; one of computed numbers is decided without making terms of them."""
+    if not (isinstance(left, (Arithmetic, Unary)) or isinstance(right, (Arithmetic, Unary))):
+        return compare(op, ids(left, table, frame), ids(right, table, frame), frame.functions)
+    sign, sure = difference(numbers(left, table, frame), numbers(right, table, frame))
+    result = by_sign(op, sign)
+    if not sure.all():
+        rows = np.flatnonzero(~sure)
+        rest = table.take(rows)
+        result[rows] = compare(op, ids(left, rest, frame), ids(right, rest, frame), frame.functions)
     return result
 
 
@@ -163,10 +177,8 @@ def ids(expression: Expression, table: Table, frame: Frame) -> Ids:
             return _variable(name, table, frame)
         case Constant(term):
             return np.full(table.size, frame.dictionary.encode(term), dtype=np.int32)
-        case Arithmetic(op, left, right):
-            return arithmetic(op, ids(left, table, frame), ids(right, table, frame), frame.functions)
-        case Unary("+" | "-" as op, operand):
-            return signed(op, ids(operand, table, frame), frame.functions)
+        case Arithmetic() | Unary("+" | "-"):
+            return _computed(expression, table, frame)
         case And() | Or() | Unary() | Compare() | In() | Exists():
             return _from_truth(truth(expression, table, frame), frame)
         case Call(name):
@@ -178,6 +190,36 @@ def ids(expression: Expression, table: Table, frame: Frame) -> Ids:
             raise AssertionError(f"{type(expression).__name__} has no value on a single solution")
         case _:
             assert_never(expression)
+
+
+def _computed(expression: Arithmetic | Unary, table: Table, frame: Frame) -> Ids:
+    """An arithmetic expression: columns of numbers where they hold its operands, else term by term."""
+    result = numbers(expression, table, frame)
+    known = result.known
+    terms = encode_numbers(result, known, frame.functions)
+    if known.all():
+        return terms
+    rows = np.flatnonzero(~known)
+    rest = table.take(rows)
+    match expression:
+        case Arithmetic(op, left, right):
+            terms[rows] = arithmetic(op, ids(left, rest, frame), ids(right, rest, frame), frame.functions)
+        case Unary(op, operand):
+            terms[rows] = signed(op, ids(operand, rest, frame), frame.functions)
+    return terms
+
+
+def numbers(expression: Expression, table: Table, frame: Frame) -> Numbers:
+    """An expression as a column of numbers; what is no number there is left unknown."""
+    match expression:
+        case Arithmetic(op, left, right):
+            return combine(op, numbers(left, table, frame), numbers(right, table, frame))
+        case Unary("-", operand):
+            return negative(numbers(operand, table, frame))
+        case Unary("+", operand):
+            return numbers(operand, table, frame)
+        case _:
+            return numbers_of(ids(expression, table, frame), frame.functions)
 
 
 def _variable(name: str, table: Table, frame: Frame) -> Ids:

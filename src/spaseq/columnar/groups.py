@@ -16,7 +16,7 @@ from pyoxigraph import Literal
 from spaseq.algebra.expressions import Aggregate, Expression, Term, Var
 from spaseq.columnar.expressions import ids, needs_events
 from spaseq.columnar.frame import Frame
-from spaseq.columnar.kernels.arithmetic import encode_integers
+from spaseq.columnar.kernels.numbers import encode_integers, encode_numbers, numbers_of, total
 from spaseq.columnar.kernels.oracle import aggregate as ask_aggregate
 from spaseq.columnar.kernels.strings import text_of
 from spaseq.columnar.order import ranks
@@ -102,7 +102,11 @@ def _picked(ranked: npt.NDArray[np.int64], owners: Groups, terms: Ids, count: in
 
 
 def _computed(item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Frame) -> Ids:
-    """SUM and AVG by pyoxigraph; GROUP_CONCAT here, for its result has no language whatever its strings have."""
+    """SUM and AVG, on columns if they can; GROUP_CONCAT, whose result has no language whatever its strings have."""
+    if item.name == "SUM":
+        added = total(numbers_of(terms, frame.functions), owners, count)
+        if added is not None:
+            return encode_numbers(added, added.known, frame.functions)
     order = np.argsort(owners, kind="stable")
     bounds = np.searchsorted(owners[order], np.arange(count + 1))
     decoded = frame.dictionary.decode_many(terms[order])

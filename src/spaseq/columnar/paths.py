@@ -36,19 +36,25 @@ class Ends:
     end: int = 0
 
 
-def path_table(path: Path, ends: Ends, frame: Frame) -> Table:
-    """The rows (event, start, end) of a path; it may hold rows that miss the constant ends."""
+def path_table(path: Path, ends: Ends, frame: Frame, starts: Table | None = None) -> Table:
+    """The rows (event, start, end) of a path.
+
+    ``starts`` (a table of distinct ``node``) are the only nodes from which the caller will go on; the
+    result may hold rows that miss them, or the constant ends, but lacks none.
+    """
     match path:
         case Link(iri):
             return _pairs(frame.views.predicate(frame.dictionary.encode(iri.term)))
         case Inverse(inner):
+            if isinstance(inner, (Inverse, PathRepeat, PathSequence, PathAlternative)):
+                return path_table(mirrored(inner), ends, frame, starts)
             return _swapped(path_table(inner, Ends(ends.end, ends.start), frame))
         case PathSequence(parts):
-            return _sequence(parts, ends, frame)
+            return _sequence(parts, ends, frame, starts)
         case PathAlternative(parts):
-            return stacked([path_table(part, ends, frame) for part in parts], frame.views.count)
+            return stacked([path_table(part, ends, frame, starts) for part in parts], frame.views.count)
         case PathRepeat(inner, op):
-            return _repeated(inner, op, ends, frame)
+            return _repeated(inner, op, ends, frame, starts)
         case NegatedSet(forward, backward):
             tables = []
             if forward or not backward:
@@ -56,6 +62,25 @@ def path_table(path: Path, ends: Ends, frame: Frame) -> Table:
             if backward:
                 tables.append(_swapped(_pairs(frame.views.without(_ids(backward, frame)))))
             return stacked(tables, frame.views.count)
+        case _:
+            assert_never(path)
+
+
+def mirrored(path: Path) -> Path:
+    """The path that leads back."""
+    match path:
+        case Inverse(inner):
+            return inner
+        case PathSequence(parts):
+            return PathSequence(tuple(mirrored(part) for part in reversed(parts)))
+        case PathAlternative(parts):
+            return PathAlternative(tuple(mirrored(part) for part in parts))
+        case PathRepeat(inner, op):
+            return PathRepeat(mirrored(inner), op)
+        case NegatedSet(forward, backward):
+            return NegatedSet(backward, forward) if forward and backward else Inverse(path)
+        case Link():
+            return Inverse(path)
         case _:
             assert_never(path)
 
@@ -89,14 +114,17 @@ def _swapped(table: Table) -> Table:
     return Table(table.events, {"start": table.columns["end"], "end": table.columns["start"]}, table.size)
 
 
-def _sequence(parts: tuple[Path, ...], ends: Ends, frame: Frame) -> Table:
+def _sequence(parts: tuple[Path, ...], ends: Ends, frame: Frame, starts: Table | None) -> Table:
+    """The steps of the parts in a row; a repetition grows from the nodes that the part before it reached."""
+    if not ends.start and starts is None and nullable(parts[0]) and not nullable(parts[-1]):
+        back = tuple(mirrored(part) for part in reversed(parts))
+        return _swapped(_sequence(back, Ends(ends.end, 0), frame, None))
     last = len(parts) - 1
-    result: Table | None = None
-    for position, part in enumerate(parts):
-        own = Ends(ends.start if position == 0 else 0, ends.end if position == last else 0)
-        step = path_table(part, own, frame)
-        result = step if result is None else _composed(result, step)
-    assert result is not None, "a path sequence has parts"
+    result = path_table(parts[0], Ends(ends.start, ends.end if last == 0 else 0), frame, starts)
+    for position, part in enumerate(parts[1:], start=1):
+        reached = distinct(Table(result.events, {"node": result.columns["end"]}, result.size))
+        step = path_table(part, Ends(0, ends.end if position == last else 0), frame, reached)
+        result = _composed(result, step)
     return result
 
 
@@ -115,27 +143,34 @@ def _composed(first: Table, second: Table) -> Table:
     return Table(first.events[left], columns, len(left))
 
 
-def _repeated(inner: Path, op: str, ends: Ends, frame: Frame) -> Table:
-    if ends.end and not ends.start:  # grow from the end that is known
-        return _swapped(_repeated(Inverse(inner), op, Ends(ends.end), frame))
+def _repeated(inner: Path, op: str, ends: Ends, frame: Frame, starts: Table | None) -> Table:
+    if ends.start:
+        starts = _constant_node(ends.start, frame)
+    elif ends.end and starts is None:  # grow from the end that is known
+        return _swapped(_repeated(mirrored(inner), op, Ends(ends.end), frame, None))
     steps = distinct(path_table(inner, Ends(), frame))
-    if op == "?":
-        reached = steps
-    else:
-        seeds = steps if not ends.start else steps.where(steps.columns["start"] == ends.start)
-        reached = _closure(seeds, steps)
+    reached = steps if starts is None else _starting(steps, starts)
+    if op != "?":
+        reached = _closure(reached, steps)
     if op == "+":
         return reached
-    return distinct(stacked([_zero_length(ends.start, frame), reached], frame.views.count))
+    nodes = frame.views.nodes() if starts is None else starts
+    if ends.end:
+        nodes = stacked([nodes, _constant_node(ends.end, frame)], frame.views.count)
+    here = Table(nodes.events, {"start": nodes.columns["node"], "end": nodes.columns["node"]}, nodes.size)
+    return distinct(stacked([here, reached], frame.views.count))
 
 
-def _zero_length(start: int, frame: Frame) -> Table:
-    if not start:
-        nodes = frame.views.nodes()
-        return Table(nodes.events, {"start": nodes.columns["node"], "end": nodes.columns["node"]}, nodes.size)
+def _constant_node(node: int, frame: Frame) -> Table:
+    """A constant as a node of every event: it has a zero-length path even where the graph lacks it."""
     events = np.arange(frame.views.count, dtype=np.int32)
-    node = np.full(len(events), start, dtype=np.int32)
-    return Table(events, {"start": node, "end": node}, len(events))
+    return Table(events, {"node": np.full(len(events), node, dtype=np.int32)}, len(events))
+
+
+def _starting(steps: Table, starts: Table) -> Table:
+    """The steps that leave one of the starts."""
+    keys = _keys(steps.events, steps.columns["start"])
+    return steps.where(has_partner(keys, _keys(starts.events, starts.columns["node"])))
 
 
 def _closure(seeds: Table, steps: Table) -> Table:

@@ -23,7 +23,9 @@ from spaseq.model.dictionary import TermDictionary
 class RowEvaluator:
     """Evaluates expressions over columns of ids, with no event in sight."""
 
-    def __init__(self, dictionary: TermDictionary, *, now: Literal | None = None, base: str | None = None) -> None:
+    def __init__(
+        self, dictionary: TermDictionary, *, now: Literal | None = None, base: str | None = None
+    ) -> None:
         self._dictionary = dictionary
         self._now = now
         self._base = base

@@ -10,10 +10,12 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from pyoxigraph import Literal
 
 from spaseq.algebra.expressions import Term
-from spaseq.columnar.table import Ids, Mask, codes
+from spaseq.columnar.kernels.spelling import decimal_parts
+from spaseq.columnar.table import Ids, codes
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.values import ValueColumns
 
@@ -21,13 +23,17 @@ RowFunction = Callable[[Sequence[tuple[Term, ...]]], Sequence[Term | None]]
 """A function of terms, given many rows of arguments at once; None is an error."""
 
 _UNKNOWN: Final = -1
+_PENDING: Final = -2
 _MOST_COMBINATIONS: Final = 1 << 18
 
 
 class FunctionCache:
     """The value columns of a dictionary and what functions made of its terms."""
 
-    __slots__ = ("_combined", "_dictionary", "_generation", "_single", "empty", "false", "true", "values")
+    __slots__ = (
+        "_combined", "_dictionary", "_generation", "_mantissas", "_scales", "_single",
+        "empty", "false", "true", "values",
+    )  # fmt: skip
 
     def __init__(self, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
@@ -39,6 +45,8 @@ class FunctionCache:
         self.true = self._dictionary.encode(Literal(True))
         self.false = self._dictionary.encode(Literal(False))
         self.empty = self._dictionary.encode(Literal(""))
+        self._mantissas: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._scales: npt.NDArray[np.int8] = np.zeros(0, dtype=np.int8)
         self._single: dict[Hashable, Ids] = {}
         self._combined: dict[Hashable, dict[tuple[int, ...], int]] = {}
 
@@ -57,9 +65,18 @@ class FunctionCache:
         encode = self._dictionary.encode_text
         return np.array([encode(text) for text in texts], dtype=np.int32)
 
-    def of_mask(self, mask: Mask) -> Ids:
-        """Booleans as ids."""
-        return np.where(mask, np.int32(self.true), np.int32(self.false))
+    def decimals(self, ids: Ids) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Mantissas and scales of decimals; the scale is negative where 64 bits are too few."""
+        needed = len(self._dictionary) + 1
+        if len(self._scales) < needed:
+            room = max(needed, 2 * len(self._scales), 64) - len(self._scales)
+            self._mantissas = np.concatenate([self._mantissas, np.zeros(room, dtype=np.int64)])
+            self._scales = np.concatenate([self._scales, np.full(room, _PENDING, dtype=np.int8)])
+        fresh = np.unique(ids[self._scales[ids] == _PENDING])
+        for known in fresh.tolist():
+            parts = decimal_parts(self._dictionary.decode(known).value)
+            self._mantissas[known], self._scales[known] = parts
+        return self._mantissas[ids], self._scales[ids].astype(np.int64)
 
     def apply(self, key: Hashable, function: RowFunction, columns: Sequence[Ids], size: int) -> Ids:
         """The function on every row of the columns; unbound in, unbound out.

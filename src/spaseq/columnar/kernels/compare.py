@@ -76,6 +76,24 @@ def compare(op: str, left: Ids, right: Ids, cache: FunctionCache) -> Truth:
     return truth
 
 
+def by_sign(op: str, sign: npt.NDArray[np.int8]) -> Truth:
+    """The truth of a comparison of two numbers, given the sign of their difference."""
+    match op:
+        case "=":
+            holds = sign == 0
+        case "!=":
+            holds = sign != 0
+        case "<":
+            holds = sign < 0
+        case ">":
+            holds = sign > 0
+        case "<=":
+            holds = sign <= 0
+        case _:
+            holds = sign >= 0
+    return np.asarray(holds, dtype=np.int8)
+
+
 def negated(truth: Truth) -> Truth:
     """Not; an error stays one."""
     return np.array([1, 0, 2], dtype=np.int8)[truth]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from spaseq.errors import InvalidArgument, QueryError, QueryWarning, SpaseqError
 
 if TYPE_CHECKING:
+    from spaseq.engine.evaluate import evaluate
     from spaseq.model.events import Event
     from spaseq.model.matches import Match, MatchedEvent
     from spaseq.planner import CompiledQuery
@@ -29,6 +30,7 @@ __all__ = [
     "QueryWarning",
     "SpaseqError",
     "compile",
+    "evaluate",
     "explain",
 ]
 
@@ -38,6 +40,7 @@ _LAZY = {
     "Match": ("spaseq.model.matches", "Match"),
     "MatchedEvent": ("spaseq.model.matches", "MatchedEvent"),
     "compile": ("spaseq.planner", "compile_query"),
+    "evaluate": ("spaseq.engine.evaluate", "evaluate"),
     "explain": ("spaseq.planner.explain", "explain"),
 }
 

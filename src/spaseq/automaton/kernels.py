@@ -63,7 +63,7 @@ from spaseq.automaton.tables import (
 )
 
 if __name__.endswith("_compiled"):
-    from spaseq.model.jit import kernel as portable
+    from spaseq.model.jit import lean as portable
 else:
     from spaseq.automaton.portable import portable
 
@@ -623,18 +623,30 @@ def extend(
         store.high[new] = max(store.high[parent], rows.high[row])
         store.rooted[new] = store.rooted[parent] if loops == 1 else 0
         store.iteration[new] = store.iteration[parent] + 1 if loops == 1 else repeated
-        store.slots[new, :] = store.slots[parent, :]
-        store.tracks[new, :] = store.tracks[parent, :]
-        store.counters[new, :] = store.counters[parent, :]
+        copy_row(store.slots, parent, new)
+        copy_row(store.tracks, parent, new)
+        copy_row(store.counters, parent, new)
     else:
         store.start[new], store.deadline[new] = time, window_end(tables, time)
         store.low[new], store.high[new] = rows.low[row], rows.high[row]
         store.rooted[new], store.iteration[new] = 1, repeated
-        store.slots[new, :] = 0
-        store.tracks[new, :] = 0
-        store.counters[new, :] = 0
+        clear_row(store.slots, new)
+        clear_row(store.tracks, new)
+        clear_row(store.counters, new)
     fill(tables, store, rows, row, new, parent, loops, found, number)
     return int(new)
+
+
+@portable
+def copy_row(table: Array, source: int, target: int) -> None:
+    for column in range(table.shape[1]):
+        table[target, column] = table[source, column]
+
+
+@portable
+def clear_row(table: Array, target: int) -> None:
+    for column in range(table.shape[1]):
+        table[target, column] = 0
 
 
 @portable
@@ -742,10 +754,7 @@ def advance(
     tables: Tables, store: Store, rows: Rows, first: int, found: Candidates, values: ValueArrays
 ) -> tuple[int, int, int]:
     """Handle rows from ``first`` on; returns why it stopped, at which row, and the candidates there."""
-    kinds = np.zeros(32, np.int64)
-    numbers = np.zeros(32, np.float64)
-    errors = np.zeros(32, np.float64)
-    ids = np.zeros(32, np.int64)
+    kinds, numbers, errors, ids = found.kinds, found.numbers, found.errors, found.ids
     for row in range(first, len(rows.choice)):
         count = collect(tables, store, rows, row, found)
         if count < 0 or not has_room(tables, store, count):
@@ -788,6 +797,7 @@ def mark(store: Store, keep: Array) -> None:
 @portable
 def reenter(tables: Tables, store: Store) -> None:
     """Build all buckets anew."""
-    store.buckets[:] = -1
+    for bucket in range(len(store.buckets)):
+        store.buckets[bucket] = -1
     for run in range(store.counts[RUNS]):
         enter(tables, store, run)

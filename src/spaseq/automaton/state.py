@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.automaton import kernels
+from spaseq.automaton.conditions import MAX_DEPTH
 from spaseq.automaton.program import NEXT, STRICT, WAIT
 from spaseq.automaton.tables import (
     DEAD,
@@ -28,6 +29,8 @@ from spaseq.automaton.tables import (
     Store,
     Tables,
 )
+
+STACK = MAX_DEPTH + 8
 
 _PARTIAL_COLUMNS = (
     "parent", "choice", "key", "rooted", "iteration", "time", "start", "ordinal", "low", "high", "deadline",
@@ -231,6 +234,10 @@ def new_candidates(tables: Tables, size: int) -> Candidates:
         target=np.zeros(size, np.int32),
         verdict=np.zeros(size, np.int32),
         assigned=np.zeros((size, max(assigned, 1)), np.int32),
+        kinds=np.zeros(STACK, np.int64),
+        numbers=np.zeros(STACK, np.float64),
+        errors=np.zeros(STACK, np.float64),
+        ids=np.zeros(STACK, np.int64),
     )
 
 

@@ -294,6 +294,11 @@ class Candidates(NamedTuple):
     """A transition for beginnings and recalls, else a subscription."""
     verdict: Ints
     assigned: Ints
+    kinds: Longs
+    numbers: npt.NDArray[np.float64]
+    errors: npt.NDArray[np.float64]
+    ids: Longs
+    """The stack of a condition."""
 
 
 class ValueArrays(NamedTuple):

@@ -204,7 +204,7 @@ def read_quads(data: bytes, file_format: str = "nquads", *, compiled: bool = Fal
     """
     syntax = {"nquads": RdfFormat.N_QUADS, "ntriples": RdfFormat.N_TRIPLES, "trig": RdfFormat.TRIG}
     if compiled and file_format != "trig":
-        from spaseq.io.nquads import lex_quads
+        from spaseq.io.quads import lex_quads
 
         return iter(lex_quads(data, syntax[file_format]))
     return iter(parse(data, format=syntax[file_format]))

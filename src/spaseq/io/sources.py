@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from spaseq.errors import InvalidArgument, did_you_mean
 
@@ -65,7 +65,7 @@ class DamagedFile(Exception):
 class ByteReader(io.RawIOBase):
     """A file's bytes in order. What can be read of a damaged file is read; ``damage`` says what was wrong."""
 
-    def __init__(self, file: BinaryIO | io.FileIO, blocks: Iterator[bytes] | None) -> None:
+    def __init__(self, file: io.FileIO, blocks: Iterator[bytes] | None) -> None:
         self._file = file
         self._blocks = blocks
         self._rest = b""
@@ -93,9 +93,27 @@ class ByteReader(io.RawIOBase):
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
         """Fill a buffer; the number of bytes that were left."""
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        return self.fill(memoryview(buffer))
+
+    def fill(self, view: memoryview) -> int:
+        """Fill a view; fewer bytes than it has room for only at the end."""
+        filled = 0
+        while filled < len(view):
+            if self._blocks is None:
+                try:
+                    count = self._file.readinto(view[filled:]) or 0
+                except OSError as error:
+                    self.damage = f"the file cannot be read any further: {error.strerror or error}"
+                    count = 0
+            else:
+                part = self._next(len(view) - filled)
+                count = len(part)
+                view[filled : filled + count] = part
+            if count == 0:
+                break
+            filled += count
+        self.offset += filled
+        return filled
 
     def _next(self, wanted: int) -> bytes:
         if self._blocks is None:

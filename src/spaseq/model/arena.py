@@ -8,12 +8,12 @@ half of a hash and an id; 0 is free. ``counts`` is ``[next id, bytes used]``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.jit import Int, inlined, kernel, load64
+from spaseq.model.jit import Int, inlined, lean, load64, store64
 
 PADDING: Final = 16
 """Bytes that must follow every buffer a kernel reads, since it reads eight at a time."""
@@ -37,7 +37,7 @@ def low_bytes(word: np.uint64, count: Int) -> np.uint64:
     return word & (np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 8 * count))
 
 
-@kernel
+@inlined
 def hash_bytes(address: Int, length: Int) -> np.uint64:
     """A 64-bit hash of some bytes."""
     mixed = np.uint64(length) * _MULTIPLIER
@@ -54,7 +54,7 @@ def hash_bytes(address: Int, length: Int) -> np.uint64:
     return mixed ^ (mixed >> _U29)
 
 
-@kernel
+@inlined
 def equal_bytes(one: Int, other: Int, length: Int) -> bool:
     """Whether the bytes at two addresses are the same."""
     left = length
@@ -67,110 +67,111 @@ def equal_bytes(one: Int, other: Int, length: Int) -> bool:
     return left == 0 or low_bytes(load64(one) ^ load64(other), left) == np.uint64(0)
 
 
-@kernel
-def find_slot(buffer: Bytes, starts: Longs, table: Words, address: Int, length: Int, mixed: np.uint64) -> Int:
+@inlined
+def copy_bytes(source: Int, target: Int, length: Int) -> None:
+    """Copy some bytes, eight at a time; up to seven more than asked are written."""
+    for at in range(0, length, 8):
+        store64(target + at, load64(source + at))
+
+
+class Terms(NamedTuple):
+    """The arrays of an arena as kernels take them."""
+
+    buffer: Bytes
+    starts: Longs
+    table: Words
+    counts: Longs
+
+
+@inlined
+def find_slot(terms: Terms, address: Int, length: Int, mixed: np.uint64) -> Int:
     """The slot of a term, or the free slot where it belongs."""
-    mask = np.uint64(len(table) - 1)
+    mask = np.uint64(len(terms.table) - 1)
     slot = mixed & mask
     tag = mixed & _HIGH
-    base = buffer.ctypes.data
+    base = terms.buffer.ctypes.data
     while True:
-        entry = table[slot]
+        entry = terms.table[slot]
         if entry == np.uint64(0):
             return np.int64(slot)
         if (entry & _HIGH) == tag:
             known = np.int64(entry & _LOW)
-            start = starts[known]
-            if starts[known + 1] - start == length and equal_bytes(base + start, address, length):
+            start = terms.starts[known]
+            if terms.starts[known + 1] - start == length and equal_bytes(base + start, address, length):
                 return np.int64(slot)
         slot = (slot + np.uint64(1)) & mask
 
 
-@kernel
-def append_term(
-    buffer: Bytes,
-    starts: Longs,
-    table: Words,
-    counts: Longs,
-    slot: Int,
-    address: Int,
-    length: Int,
-    mixed: np.uint64,
-) -> Int:
+@inlined
+def append_term(terms: Terms, slot: Int, address: Int, length: Int, mixed: np.uint64) -> Int:
     """Put a new term into a free slot; the caller has made room."""
-    new: Int = counts[0]
-    used = counts[1]
-    source = address
-    for i in range(length):
-        buffer[used + i] = np.uint8(load64(source + i) & np.uint64(0xFF))
-    counts[0] = new + 1
-    counts[1] = used + length
-    starts[new + 1] = used + length
-    table[slot] = (mixed & _HIGH) | np.uint64(new)
+    new: Int = terms.counts[0]
+    used = terms.counts[1]
+    copy_bytes(address, terms.buffer.ctypes.data + used, length)
+    terms.counts[0] = new + 1
+    terms.counts[1] = used + length
+    terms.starts[new + 1] = used + length
+    terms.table[slot] = (mixed & _HIGH) | np.uint64(new)
     return new
 
 
-@kernel
-def encode_bytes(buffer: Bytes, starts: Longs, table: Words, counts: Longs, address: Int, length: Int) -> Int:
+@lean
+def encode_bytes(terms: Terms, address: Int, length: Int) -> Int:
     """The id of a term, inserted if it is new; the caller has made room."""
     mixed = hash_bytes(address, length)
-    slot = find_slot(buffer, starts, table, address, length, mixed)
-    entry = table[slot]
+    slot = find_slot(terms, address, length, mixed)
+    entry = terms.table[slot]
     if entry != np.uint64(0):
         return np.int64(entry & _LOW)
-    return append_term(buffer, starts, table, counts, slot, address, length, mixed)
+    return append_term(terms, slot, address, length, mixed)
 
 
-@kernel
-def _find(buffer: Bytes, starts: Longs, table: Words, text: Bytes, length: Int) -> Int:
-    address = text.ctypes.data
-    slot = find_slot(buffer, starts, table, address, length, hash_bytes(address, length))
-    return np.int64(table[slot] & _LOW)
+@inlined
+def find_bytes(terms: Terms, address: Int, length: Int) -> Int:
+    """The id of a term, 0 if it is not here."""
+    return np.int64(terms.table[find_slot(terms, address, length, hash_bytes(address, length))] & _LOW)
 
 
-@kernel
-def _encode_all(
-    buffer: Bytes,
-    starts: Longs,
-    table: Words,
-    counts: Longs,
-    texts: Bytes,
-    ends: Longs,
-    ids: npt.NDArray[np.int32],
-) -> None:
+@lean
+def _find(terms: Terms, text: Bytes, length: Int) -> Int:
+    return find_bytes(terms, text.ctypes.data, length)
+
+
+@lean
+def _encode_all(terms: Terms, texts: Bytes, ends: Longs, ids: npt.NDArray[np.int32]) -> None:
     address = texts.ctypes.data
     begin = np.int64(0)
     for i in range(len(ends)):
-        ids[i] = encode_bytes(buffer, starts, table, counts, address + begin, ends[i] - begin)
+        ids[i] = encode_bytes(terms, address + begin, ends[i] - begin)
         begin = ends[i]
 
 
-@kernel
-def _rehash(buffer: Bytes, starts: Longs, table: Words, count: Int) -> None:
-    base = buffer.ctypes.data
-    mask = np.uint64(len(table) - 1)
+@lean
+def _rehash(terms: Terms, count: Int) -> None:
+    base = terms.buffer.ctypes.data
+    mask = np.uint64(len(terms.table) - 1)
     for known in range(1, count):
-        mixed = hash_bytes(base + starts[known], starts[known + 1] - starts[known])
+        mixed = hash_bytes(base + terms.starts[known], terms.starts[known + 1] - terms.starts[known])
         slot = mixed & mask
-        while table[slot] != np.uint64(0):
+        while terms.table[slot] != np.uint64(0):
             slot = (slot + np.uint64(1)) & mask
-        table[slot] = (mixed & _HIGH) | np.uint64(known)
+        terms.table[slot] = (mixed & _HIGH) | np.uint64(known)
 
 
-@kernel
-def _keep(buffer: Bytes, starts: Longs, kept: Longs, new_buffer: Bytes, new_starts: Longs) -> None:
+@lean
+def _keep(terms: Terms, kept: Longs, smaller: Terms) -> None:
     used = np.int64(0)
     for i in range(len(kept)):
-        for at in range(starts[kept[i]], starts[kept[i] + 1]):
-            new_buffer[used] = buffer[at]
+        for at in range(terms.starts[kept[i]], terms.starts[kept[i] + 1]):
+            smaller.buffer[used] = terms.buffer[at]
             used += 1
-        new_starts[i + 2] = used
+        smaller.starts[i + 2] = used
 
 
 class Arena:
     """The arrays of the arena tier, and the room in them.
 
-    Kernels take `arrays`; before they insert, `reserve` makes room, which may replace the arrays.
+    Kernels take `terms`; before they insert, `reserve` makes room, which may replace the arrays.
     """
 
     __slots__ = ("buffer", "counts", "starts", "table")
@@ -184,6 +185,11 @@ class Arena:
     def __len__(self) -> int:
         return int(self.counts[0]) - 1
 
+    @property
+    def terms(self) -> Terms:
+        """The arrays, for kernels."""
+        return Terms(self.buffer, self.starts, self.table, self.counts)
+
     def reserve(self, terms: int, size: int) -> None:
         """Make room for so many more terms of so many more bytes."""
         count, used = int(self.counts[0]), int(self.counts[1])
@@ -195,7 +201,7 @@ class Arena:
             self.starts = _grown(self.starts, max(2 * len(self.starts), count + terms + 1), count + 1)
         if _table_size(count + terms) > len(self.table):
             self.table = np.zeros(_table_size(count + terms), np.uint64)
-            _rehash(self.buffer, self.starts, self.table, count)
+            _rehash(self.terms, count)
 
     def encode_all(self, texts: Iterable[bytes]) -> npt.NDArray[np.int32]:
         """The ids of many terms, new ones inserted."""
@@ -204,12 +210,12 @@ class Arena:
         total = int(ends[-1]) if known else 0
         self.reserve(len(known), total)
         ids = np.zeros(len(known), np.int32)
-        _encode_all(self.buffer, self.starts, self.table, self.counts, _padded(b"".join(known)), ends, ids)
+        _encode_all(self.terms, _padded(b"".join(known)), ends, ids)
         return ids
 
     def find(self, text: bytes) -> int:
         """The id of a term, 0 if it is not here."""
-        return int(_find(self.buffer, self.starts, self.table, _padded(text), len(text)))
+        return int(_find(self.terms, _padded(text), len(text)))
 
     def text(self, known: int) -> bytes:
         """The canonical N-Triples text of a term."""
@@ -219,9 +225,9 @@ class Arena:
         """Drop every term but these (ascending ids), which get the ids 1, 2, …"""
         sizes = self.starts[kept + 1] - self.starts[kept]
         smaller = Arena(max(2 * len(kept), 1 << 14), max(2 * int(sizes.sum()), 1 << 20))
-        _keep(self.buffer, self.starts, kept, smaller.buffer, smaller.starts)
+        _keep(self.terms, kept, smaller.terms)
         smaller.counts[:] = [len(kept) + 1, int(sizes.sum())]
-        _rehash(smaller.buffer, smaller.starts, smaller.table, len(kept) + 1)
+        _rehash(smaller.terms, len(kept) + 1)
         self.buffer, self.starts = smaller.buffer, smaller.starts
         self.table, self.counts = smaller.table, smaller.counts
 

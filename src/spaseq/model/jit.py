@@ -26,13 +26,13 @@ def kernel(function: _F) -> _F:
 
 
 def inlined(function: _F) -> _F:
-    """Like `kernel`, for small functions that are copied into the kernels that call them."""
-    return cast(_F, njit(nogil=True, cache=True, boundscheck=False, inline="always")(function))
+    """Like `lean`, for functions that are copied into the kernels that call them: passing arrays costs."""
+    return cast(_F, njit(nogil=True, cache=True, boundscheck=False, forceinline=True, _nrt=False)(function))  # type: ignore[call-overload]
 
 
 def lean(function: _F) -> _F:
     """Like `kernel`, for kernels that allocate nothing: without reference counts they compile far faster."""
-    return cast(_F, njit(nogil=True, cache=True, boundscheck=False, _nrt=False)(function))
+    return cast(_F, njit(nogil=True, cache=True, boundscheck=False, _nrt=False)(function))  # type: ignore[call-overload]
 
 
 def _unaligned(builder: Any, address: Any, bits: int) -> Any:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final, TypeAlias
 
-from pyoxigraph import BlankNode, Literal, NamedNode
+from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode
 
 Term: TypeAlias = NamedNode | BlankNode | Literal
 """An RDF term."""
@@ -43,7 +43,10 @@ def term_of(text: str) -> Term:
     if not tail:
         return Literal(value)
     if tail[0] == "@":
-        return Literal(value, language=tail[1:])
+        language, _, direction = tail[1:].partition("--")
+        if direction:
+            return Literal(value, language=language, direction=BaseDirection(direction))
+        return Literal(value, language=language)
     return Literal(value, datatype=NamedNode(tail[3:-1]))
 
 

@@ -1,0 +1,185 @@
+"""Cutting one N-Quads line into terms, eight bytes at a time.
+
+Not validating: it finds where terms begin and end and gives up (`TROUBLE`) on anything unusual; then
+pyoxigraph decides. What is in the terms is looked at once per distinct term, by `spaseq.io.term_kernel`.
+Positions are addresses; the buffer has padding behind its end.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.model.jit import Int, inlined, lean, load8, load64, trailing_zeros
+
+NOTHING: Final = 0
+QUAD: Final = 1
+TROUBLE: Final = -1
+
+_ONES: Final = np.uint64(0x0101010101010101)
+_TOPS: Final = np.uint64(0x8080808080808080)
+_QUOTES: Final = np.uint64(0x2222222222222222)
+_CLOSERS: Final = np.uint64(0x3E3E3E3E3E3E3E3E)
+_FEEDS: Final = np.uint64(0x0A0A0A0A0A0A0A0A)
+_RETURNS: Final = np.uint64(0x0D0D0D0D0D0D0D0D)
+_THREE: Final = np.uint64(3)
+
+
+def _label_table() -> npt.NDArray[np.bool_]:
+    """Bytes of a blank node label that need no second thought."""
+    table = np.zeros(256, np.bool_)
+    for char in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.":
+        table[char] = True
+    return table
+
+
+_LABEL: Final = _label_table()
+
+
+@inlined
+def _find(address: Int, stop: Int, pattern: np.uint64) -> Int:
+    """The first byte that equals the repeated byte of a pattern, or ``stop``."""
+    while address < stop:
+        differs = load64(address) ^ pattern
+        hit = (differs - _ONES) & ~differs & _TOPS
+        if hit != np.uint64(0):
+            found: Int = address + np.int64(trailing_zeros(hit) >> _THREE)
+            return min(found, stop)
+        address += 8
+    return stop
+
+
+@inlined
+def find_line_end(address: Int, stop: Int) -> Int:
+    """The next line feed, or ``stop``."""
+    return _find(address, stop, _FEEDS)
+
+
+@inlined
+def find_closer(address: Int, stop: Int) -> Int:
+    """The next ``>``, or ``stop``."""
+    return _find(address, stop, _CLOSERS)
+
+
+@inlined
+def _find_quote(address: Int, stop: Int) -> Int:
+    return _find(address, stop, _QUOTES)
+
+
+@lean
+def _find_return(address: Int, stop: Int) -> Int:
+    return _find(address, stop, _RETURNS)
+
+
+@inlined
+def _skip_blanks(address: Int) -> Int:
+    while load8(address) == 32 or load8(address) == 9:
+        address += 1
+    return address
+
+
+@inlined
+def _blank_end(address: Int, stop: Int) -> Int:
+    """The end of a blank node label that begins here, 0 if it is unusual."""
+    if load8(address + 1) != 58 or load8(address + 2) == 45 or load8(address + 2) == 46:
+        return 0
+    at = address + 2
+    while at < stop and _LABEL[load8(at)]:
+        at += 1
+    if at > address + 2 and load8(at - 1) == 46:  # the dot that ends the statement
+        at -= 1
+    if at == address + 2 or load8(at - 1) == 46 or load8(at) >= 128 or load8(at) == 58:
+        return 0
+    return at
+
+
+@inlined
+def _literal_end(address: Int, stop: Int) -> Int:
+    """The end of a literal that begins here, its language or datatype included; 0 if it is unusual."""
+    quote = address + 1
+    while True:
+        quote = _find_quote(quote, stop)
+        if quote >= stop:
+            return 0
+        slashes = quote - 1
+        while load8(slashes) == 92 and slashes > address:
+            slashes -= 1
+        if (quote - 1 - slashes) % 2 == 0:
+            break
+        quote += 1
+    at = quote + 1
+    if at < stop and load8(at) == 64:  # @
+        at += 1
+        while at < stop and _LABEL[load8(at)] and load8(at) != 46 and load8(at) != 95:
+            at += 1
+    elif at < stop and load8(at) == 94:  # ^
+        if at + 3 >= stop or load8(at + 1) != 94 or load8(at + 2) != 60:
+            return 0
+        at = find_closer(at + 3, stop) + 1
+        if at > stop:
+            return 0
+    return at
+
+
+@inlined
+def _resource_end(address: Int, stop: Int) -> Int:
+    """The end of an IRI or blank node that begins here, 0 if there is none."""
+    lead = load8(address)
+    if lead == 60 and address < stop:
+        end = find_closer(address + 1, stop) + 1
+        return end if end <= stop else 0
+    if lead == 95 and address < stop:
+        return _blank_end(address, stop)
+    return 0
+
+
+@lean
+def _only_return(address: Int, stop: Int) -> bool:
+    """Whether a carriage return occurs at most as the very last byte of a line."""
+    return bool(_find_return(address, stop) >= stop - 1)
+
+
+@inlined
+def cut_line(address: Int, stop: Int, spans: npt.NDArray[np.int64]) -> int:
+    """Find the terms of the line from ``address`` to ``stop``.
+
+    ``spans`` becomes the begin and end of subject, predicate, object and graph; the graph's are 0 in the
+    default graph.
+    """
+    at = _skip_blanks(address)
+    if at >= stop or (load8(at) == 13 and at + 1 == stop):
+        return NOTHING
+    if load8(at) == 35:
+        return NOTHING if _only_return(at, stop) else TROUBLE
+    end = _resource_end(at, stop)
+    if end == 0:
+        return TROUBLE
+    spans[0], spans[1] = at, end
+    at = _skip_blanks(end)
+    if at >= stop or load8(at) != 60:
+        return TROUBLE
+    end = find_closer(at + 1, stop) + 1
+    if end > stop:
+        return TROUBLE
+    spans[2], spans[3] = at, end
+    at = _skip_blanks(end)
+    end = _literal_end(at, stop) if at < stop and load8(at) == 34 else _resource_end(at, stop)
+    if end == 0:
+        return TROUBLE
+    spans[4], spans[5] = at, end
+    at = _skip_blanks(end)
+    spans[6], spans[7] = 0, 0
+    if at < stop and load8(at) != 46:
+        end = _resource_end(at, stop)
+        if end == 0:
+            return TROUBLE
+        spans[6], spans[7] = at, end
+        at = _skip_blanks(end)
+    if at >= stop or load8(at) != 46:
+        return TROUBLE
+    at = _skip_blanks(at + 1)
+    if at >= stop or (load8(at) == 13 and at + 1 == stop):
+        return QUAD
+    return QUAD if load8(at) == 35 and _only_return(at, stop) else TROUBLE

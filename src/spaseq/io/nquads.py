@@ -1,0 +1,293 @@
+"""Large N-Quads inputs: the byte kernel on the hot path, pyoxigraph for whatever it stops at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, cast
+
+import numpy as np
+import numpy.typing as npt
+from pyoxigraph import RdfFormat
+
+from spaseq.io.assemble import GraphAssembler, instant_of, unreadable
+from spaseq.io.bad_input import BadInput, OnBad, excerpt
+from spaseq.io.blank_kernel import SCOPE_SIZE, event_keys, scope_blanks
+from spaseq.io.encode import encode_events
+from spaseq.io.lines import End, Step, assemble_lines, message_of, parse_line
+from spaseq.io.nquads_kernel import (
+    BLANK,
+    EVENT_COLUMNS,
+    FULL,
+    LABELS_FULL,
+    LAST,
+    NAME,
+    NAME_END,
+    NAME_START,
+    POSITION,
+    STAMP_END,
+    STAMP_LINE,
+    STAMP_START,
+    STATE,
+    STOPPED,
+    TIME,
+    Columns,
+    Settings,
+    State,
+    lex_events,
+)
+from spaseq.io.options import ReadOptions
+from spaseq.io.sources import ByteReader
+from spaseq.io.stamp_kernel import ELSEWHERE
+from spaseq.model.arena import PADDING, Arena
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
+
+Bytes = npt.NDArray[np.uint8]
+
+_SCALES: Final = {"s": 6, "ms": 3, "us": 0, "ns": -3}
+_PLAIN_BYTES: Final = 1 << 14
+"""How much is handed to pyoxigraph where the kernel stopped; more if it stops again at once."""
+_SHORTEST_LINE: Final = 15
+"""No quad is written in fewer bytes."""
+
+
+class NQuadsReader:
+    """Reads one source piece by piece into batches over a dictionary in its arena tier."""
+
+    def __init__(
+        self,
+        source: str,
+        stream: str,
+        index: int,
+        dictionary: TermDictionary,
+        options: ReadOptions,
+        on_bad: OnBad,
+    ) -> None:
+        self._source = source
+        self._stream = stream
+        self._index = index
+        self._dictionary = dictionary
+        self._options = options
+        self._on_bad = on_bad
+        self._arena = dictionary.promote()
+        self._labels = _fresh_labels()
+        self._settings = Settings(
+            _padded(f"<{options.timestamp_predicate}>".encode()),
+            _SCALES[options.time_unit],
+            options.keep_names,
+            self._needed(),
+        )
+        self._columns = _columns_for(0)
+        self._patience = _PLAIN_BYTES
+        self._line = 1
+
+    def _needed(self) -> npt.NDArray[np.bool_]:
+        """For every predicate id whether a query mentions it; empty if all matter."""
+        if self._options.needed_predicates is None:
+            return np.zeros(0, np.bool_)
+        ids = self._dictionary.encode_texts([f"<{iri}>" for iri in sorted(self._options.needed_predicates)])
+        needed = np.zeros(max(ids, default=0) + 1, np.bool_)
+        needed[ids] = True
+        return needed
+
+    def read(self, head: bytes, reader: ByteReader) -> Iterator[EventBatch]:
+        """All events of a source, of which ``head`` has been read already.
+
+        What is not settled at the end of a piece moves to the front and is read again with more behind it.
+        """
+        size = max(self._options.chunk_bytes, len(head) + 1)
+        data = np.empty(size + PADDING, np.uint8)
+        data[: len(head)] = np.frombuffer(head, np.uint8)
+        filled = len(head)
+        while True:
+            filled += reader.fill(data.data[filled:size])
+            end = End(reader.damage) if filled < size else None
+            data[filled : filled + PADDING] = 0
+            settled = 0
+            for batch, reached in self._piece(data, filled, end):
+                settled = reached
+                if batch is not None and len(batch):
+                    yield batch
+            if end is not None:
+                return
+            left = data[settled:filled]
+            if len(left) > size // 2:
+                size *= 2
+                bigger = np.empty(size + PADDING, np.uint8)
+                bigger[: len(left)] = left
+                data = bigger
+            else:
+                data[: len(left)] = left.copy()
+            filled = len(left)
+
+    def _piece(self, data: Bytes, size: int, end: End | None) -> Iterator[tuple[EventBatch | None, int]]:
+        """Batches of a piece of input, each with the offset up to which everything is settled."""
+        whole = end is not None and end.damage is None
+        at = 0
+        while True:
+            batch, used, stopped = self._lex(data, at, size, whole)
+            self._patience = _PLAIN_BYTES if used > at else 2 * self._patience
+            at = used
+            yield batch, at
+            if not stopped and (whole or end is None):
+                return
+            step = self._plain(data, at, size, end)
+            at, self._line = at + step.consumed, self._line + step.lines
+            yield self._encoded(step), at
+            if at >= size or step.consumed == 0:
+                return
+
+    def _plain(self, data: Bytes, at: int, size: int, end: End | None) -> Step:
+        """Some lines by pyoxigraph: as few as settle something."""
+        options = self._options
+        taken = self._patience
+        while True:
+            whole = at + taken >= size
+            piece = data[at : min(at + taken, size)].tobytes()
+            assembler = GraphAssembler(options.timestamp_predicate, options.time_unit, self._source)
+            last = end if whole else None
+            predicate = options.timestamp_predicate
+            step = assemble_lines(piece, self._line, last, assembler, RdfFormat.N_QUADS, predicate)
+            if step.consumed or whole:
+                return step
+            taken *= 2
+
+    def _encoded(self, step: Step) -> EventBatch | None:
+        for bad in step.bad:
+            self._on_bad(bad)
+        if not step.events:
+            return None
+        return encode_events(
+            step.events, self._source, self._stream, self._index, self._dictionary, self._options
+        )
+
+    # --- the kernel -------------------------------------------------------------------------------
+
+    def _lex(self, data: Bytes, at: int, size: int, final: bool) -> tuple[EventBatch, int, bool]:
+        """Run the kernel from an offset on; the batch, how far it is settled, and whether it stopped early."""
+        rows = (size - at) // _SHORTEST_LINE + 2
+        if len(self._columns.subjects) < rows:
+            self._columns = _columns_for(rows)
+        arena = self._arena
+        while True:
+            state = cast("State", np.zeros(1, STATE).view(np.recarray)[0])
+            lex_events(
+                data, at, size, final, self._settings, arena.terms, self._labels.terms, self._columns, state
+            )
+            if state.status == FULL:
+                arena.reserve(max(len(arena), 1 << 14), max(int(arena.counts[1]), size))
+            elif state.status == LABELS_FULL:
+                self._labels = Arena(4 * len(self._labels) + 1024, 4 * int(self._labels.counts[1]) + size)
+            else:
+                break
+        count = int(state.events)
+        good = self._read_stamps(data, count)
+        if len(self._labels):
+            self._scope(data, count)
+            self._labels = _fresh_labels()
+        batch = self._batch(count, int(state.triples))
+        self._line += int(state.lines)
+        return batch if good is None else batch.take(good), int(state.consumed), state.status == STOPPED
+
+    def _read_stamps(self, data: Bytes, count: int) -> npt.NDArray[np.int64] | None:
+        """Read the timestamps that the kernel left; the ordinals of good events, None if all are."""
+        events = self._columns.events
+        left = np.flatnonzero(events[:count, TIME] == ELSEWHERE)
+        if not len(left):
+            return None
+        bad: list[int] = []
+        for row in left.tolist():
+            event = events[row]
+            literal = data[event[STAMP_START] : event[STAMP_END]].tobytes()
+            name = data[event[NAME_START] : event[NAME_END]].tobytes().decode()
+            try:
+                quad = parse_line(b"<urn:x> <urn:x> " + literal + b" .")[0]
+                event[TIME] = instant_of(quad.object, self._options.time_unit)
+                continue
+            except SyntaxError as error:
+                reason = message_of(error)
+            except ValueError as error:
+                reason = unreadable(name, str(error))
+            text = f"{name} <{self._options.timestamp_predicate}> {literal.decode('utf-8', 'replace')}"
+            position = self._line + int(event[STAMP_LINE])
+            self._on_bad(BadInput(reason, self._source, position, "line", excerpt(text)))
+            event[BLANK] = 0
+            bad.append(row)
+        return np.delete(np.arange(count, dtype=np.int64), bad) if bad else None
+
+    def _scope(self, data: Bytes, count: int) -> None:
+        """Give blank nodes to their events."""
+        columns, labels, arena = self._columns, self._labels, self._arena
+        rows = np.flatnonzero(columns.events[:count, BLANK])
+        if not len(rows):
+            return
+        keys, scopes = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
+        stream = np.frombuffer(self._stream.encode(), np.uint8)
+        event_keys(data, stream, columns, count, keys, np.zeros(24, np.uint8))
+        triples = int(columns.events[count - 1, LAST])
+        blanks = int(np.count_nonzero(columns.subjects[:triples] < 0)) + count
+        blanks += int(np.count_nonzero(columns.objects[:triples] < 0))
+        longest = int(np.diff(labels.starts[1 : len(labels) + 2]).max()) + SCOPE_SIZE
+        arena.reserve(blanks, blanks * longest)
+        following = self._dictionary.scopes.next
+        scopes[rows] = np.fromiter(map(following, keys[rows].tolist()), np.uint64, len(rows))
+        out = np.zeros(longest + PADDING, np.uint8)
+        row = 0
+        while row < count:
+            row = int(scope_blanks(arena.terms, labels.terms, columns, row, count, scopes, out))
+            if row < count:
+                scopes[row] = following(int(keys[row]))
+
+    def _batch(self, count: int, triples: int) -> EventBatch:
+        columns = self._columns
+        events = columns.events[:count]
+        offsets = np.zeros(count + 1, np.int64)
+        offsets[1:] = events[:, LAST]
+        return EventBatch(
+            columns.subjects[:triples].copy(),
+            columns.predicates[:triples].copy(),
+            columns.objects[:triples].copy(),
+            offsets,
+            events[:, TIME].copy(),
+            np.full(count, self._index, np.int16),
+            events[:, NAME].astype(np.int32) if self._options.keep_names else np.zeros(count, np.int32),
+            (self._source,),
+            np.zeros(count, np.int32),
+            events[:, POSITION] + self._line,
+        )
+
+
+def _padded(data: bytes) -> Bytes:
+    return np.frombuffer(data + bytes(PADDING), np.uint8)
+
+
+def _fresh_labels() -> Arena:
+    return Arena(1 << 10, 1 << 14)
+
+
+def _columns_for(rows: int) -> Columns:
+    """Room for so many triples and as many events; untouched room costs nothing."""
+    return Columns(
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty(rows, np.int32),
+        np.empty((rows, EVENT_COLUMNS), np.int64),
+        np.zeros(8, np.int64),
+        np.zeros((16, 6), np.int64),
+        np.zeros(1 << 16, np.uint8),
+        np.empty(1 << max(6, (2 * rows).bit_length()), np.int64),
+    )
+
+
+def read_nquads(
+    head: bytes,
+    reader: ByteReader,
+    source: str,
+    stream: str,
+    index: int,
+    dictionary: TermDictionary,
+    options: ReadOptions,
+    on_bad: OnBad,
+) -> Iterator[EventBatch]:
+    """The events of one N-Quads source, of which ``head`` has been read already."""
+    return NQuadsReader(source, stream, index, dictionary, options, on_bad).read(head, reader)

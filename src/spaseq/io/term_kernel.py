@@ -1,0 +1,380 @@
+"""Validating and normalising terms, once per distinct term, where a kernel inserts them.
+
+The judge is pyoxigraph: whatever is certainly fine for it passes here, literals with another spelling of
+their characters are rewritten to its canonical one, and all the rest is `DOUBT`, for pyoxigraph to decide.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.model.arena import PADDING, Bytes, Terms, append_term, equal_bytes, find_slot, hash_bytes
+from spaseq.model.jit import Int, inlined, lean, load8, load64
+
+DOUBT: Final = -1
+ROOM: Final = -2
+"""The dictionary must grow before this term fits."""
+
+_PLAIN: Final = 0
+_REWRITE: Final = 1
+_LOW: Final = np.uint64(0xFFFFFFFF)
+_ONES: Final = np.uint64(0x0101010101010101)
+_TOPS: Final = np.uint64(0x8080808080808080)
+_SPACES: Final = np.uint64(0x2020202020202020)
+_SLASHES: Final = np.uint64(0x5C5C5C5C5C5C5C5C)
+_DELETES: Final = np.uint64(0x7F7F7F7F7F7F7F7F)
+_STRING: Final = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#string>' + bytes(16), np.uint8)
+_STRING_SIZE: Final = len(_STRING) - 16
+_STRING_END: Final = np.uint64(int.from_bytes(b"#string>", "little"))
+_RDF: Final = np.frombuffer(b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#" + bytes(16), np.uint8)
+_RDF_SIZE: Final = len(_RDF) - 16
+_HEX: Final = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+
+
+def _iri_table() -> npt.NDArray[np.uint8]:
+    """0: fine in an IRI, 1: look closer, 2: never."""
+    table = np.full(256, 2, np.uint8)
+    for char in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+,;=:@/?":
+        table[char] = 0
+    table[ord("%")] = table[ord("#")] = 1
+    table[128:] = 1
+    return table
+
+
+def _hex_table() -> npt.NDArray[np.int64]:
+    table = np.full(256, -1, np.int64)
+    for value, char in enumerate(b"0123456789abcdef"):
+        table[char] = table[ord(chr(char).upper())] = value
+    return table
+
+
+_IRI: Final = _iri_table()
+_DIGITS: Final = _hex_table()
+
+
+@lean
+def character(address: Int, stop: Int) -> Int:
+    """The code point of a well-formed UTF-8 sequence of two to four bytes times 8 plus its length, or -1."""
+    lead = np.int64(load8(address))
+    if 0xC2 <= lead <= 0xDF:
+        size, code, least = 2, lead & 0x1F, 0x80
+    elif 0xE0 <= lead <= 0xEF:
+        size, code, least = 3, lead & 0x0F, 0x800
+    elif 0xF0 <= lead <= 0xF4:
+        size, code, least = 4, lead & 0x07, 0x10000
+    else:
+        return -1
+    if address + size > stop:
+        return -1
+    for i in range(1, size):
+        byte = np.int64(load8(address + i))
+        if byte & 0xC0 != 0x80:
+            return -1
+        code = (code << 6) | (byte & 0x3F)
+    if code < least or code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+        return -1
+    return code * 8 + size
+
+
+@lean
+def _international(code: Int) -> bool:
+    """Whether a character is one of RFC 3987's ``ucschar``."""
+    if code < 0x10000:
+        return bool(0xA0 <= code <= 0xD7FF or 0xF900 <= code <= 0xFDCF or 0xFDF0 <= code <= 0xFFEF)
+    return bool(code & 0xFFFF <= 0xFFFD and code < 0xE0000)
+
+
+@lean
+def good_iri(address: Int, stop: Int) -> bool:
+    """Whether ``<…>`` is certainly an absolute IRI."""
+    at = address + 1
+    lead = load8(at) | 32
+    if not 97 <= lead <= 122:
+        return False
+    while True:  # the scheme
+        byte = load8(at)
+        if byte == 58:
+            break
+        if not (97 <= (byte | 32) <= 122 or 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46):
+            return False
+        at += 1
+    if load8(at + 1) == 47 and load8(at + 2) == 47:  # an authority; user names and ports are rare
+        at += 3
+        while at < stop - 1 and load8(at) != 47 and load8(at) != 63 and load8(at) != 35:
+            if load8(at) == 58 or load8(at) == 64:
+                return False
+            if load8(at) < 128 and _IRI[load8(at)] != 0:
+                return False
+            if load8(at) >= 128:
+                found = character(at, stop)
+                if found < 0 or not _international(found >> 3):
+                    return False
+                at += found & 7
+            else:
+                at += 1
+    fragments = 0
+    while at < stop - 1:
+        byte = load8(at)
+        kind = _IRI[byte]
+        if kind == 2:
+            return False
+        if byte == 37:
+            if _DIGITS[load8(at + 1)] < 0 or _DIGITS[load8(at + 2)] < 0:
+                return False
+        elif byte == 35:
+            fragments += 1
+            if fragments > 1:
+                return False
+        elif kind == 1:
+            found = character(at, stop)
+            if found < 0 or not _international(found >> 3):
+                return False
+            at += (found & 7) - 1
+        at += 1
+    return True
+
+
+@lean
+def _good_language(address: Int, stop: Int) -> Int:
+    """A language tag of two or three letters with at most a script and a region; 1 if it has capitals."""
+    capitals = 0
+    part = 0
+    size = 0
+    for at in range(address, stop + 1):
+        byte = load8(at) if at < stop else np.uint8(45)
+        if byte == 45:
+            if (part == 0 and (size < 2 or size > 3)) or (part == 1 and size != 2 and size != 4):
+                return DOUBT
+            if (part == 2 and size != 2) or part > 2:
+                return DOUBT
+            part += 1
+            size = 0
+        else:
+            if not 97 <= (byte | 32) <= 122:
+                return DOUBT
+            if byte < 97:
+                capitals = 1
+            size += 1
+    if part == 3 and stop - address < 10:
+        return DOUBT
+    return capitals
+
+
+@lean
+def _body_state(address: Int, stop: Int) -> Int:
+    """Whether the characters between the quotes of a literal are canonical, must be rewritten, or doubtful."""
+    state = _PLAIN
+    at = address
+    while at < stop:
+        word = load64(at)
+        slashes = word ^ _SLASHES
+        deletes = word ^ _DELETES
+        odd = (word | (word - _SPACES)) & _TOPS
+        odd |= (((slashes - _ONES) & ~slashes) | ((deletes - _ONES) & ~deletes)) & _TOPS
+        if odd == np.uint64(0) and at + 8 <= stop:
+            at += 8
+            continue
+        byte = load8(at)
+        if byte == 92:
+            escape = load8(at + 1)
+            if escape == 117 or escape == 85 or escape == 39:  # \u \U \'
+                state = _REWRITE
+            elif not (escape == 34 or escape == 92 or escape == 110 or escape == 114 or escape == 116
+                      or escape == 98 or escape == 102):  # fmt: skip
+                return DOUBT
+            at += 2
+        elif byte >= 128:
+            found = character(at, stop)
+            if found < 0:
+                return DOUBT
+            if found >> 3 == 0xFFFE or found >> 3 == 0xFFFF:
+                state = _REWRITE
+            at += found & 7
+        else:
+            if byte < 32 or byte == 127:
+                state = _REWRITE
+            at += 1
+    return state
+
+
+@lean
+def _body_end(stop: Int) -> Int:
+    """The closing quote of a literal whose whole text is given: nothing behind it can contain a quote."""
+    at = stop - 1
+    while load8(at) != 34:
+        at -= 1
+    return at
+
+
+@lean
+def _put(out: Bytes, at: Int, code: Int) -> Int:
+    """Write a character as pyoxigraph spells it inside a literal; the new end."""
+    short: Int = 0
+    if code == 8:
+        short = 98
+    elif code == 9:
+        short = 116
+    elif code == 10:
+        short = 110
+    elif code == 12:
+        short = 102
+    elif code == 13:
+        short = 114
+    elif code == 34 or code == 92:
+        short = np.int64(code)
+    if short:
+        out[at], out[at + 1] = 92, short
+        return at + 2
+    if code < 32 or code == 127 or code == 0xFFFE or code == 0xFFFF:
+        out[at], out[at + 1] = 92, 117
+        for i in range(4):
+            out[at + 2 + i] = _HEX[(code >> (12 - 4 * i)) & 15]
+        return at + 6
+    if code < 0x80:
+        out[at] = code
+        return at + 1
+    if code < 0x800:
+        out[at] = 0xC0 | (code >> 6)
+        out[at + 1] = 0x80 | (code & 0x3F)
+        return at + 2
+    if code < 0x10000:
+        out[at] = 0xE0 | (code >> 12)
+        out[at + 1] = 0x80 | ((code >> 6) & 0x3F)
+        out[at + 2] = 0x80 | (code & 0x3F)
+        return at + 3
+    out[at] = 0xF0 | (code >> 18)
+    out[at + 1] = 0x80 | ((code >> 12) & 0x3F)
+    out[at + 2] = 0x80 | ((code >> 6) & 0x3F)
+    out[at + 3] = 0x80 | (code & 0x3F)
+    return at + 4
+
+
+@lean
+def _rewrite(address: Int, stop: Int, close: Int, out: Bytes) -> Int:
+    """Write the canonical text of a literal; its length, or `DOUBT`."""
+    if 6 * (stop - address) + 16 > len(out):
+        return DOUBT
+    out[0] = 34
+    end: Int = 1
+    at = address + 1
+    while at < close:
+        byte = np.int64(load8(at))
+        if byte == 92:
+            escape = load8(at + 1)
+            if escape == 117 or escape == 85:
+                size = 4 if escape == 117 else 8
+                code = np.int64(0)
+                for i in range(size):
+                    digit = _DIGITS[load8(at + 2 + i)]
+                    if digit < 0 or at + 2 + i >= close:
+                        return DOUBT
+                    code = code * 16 + digit
+                if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
+                    return DOUBT
+                end = _put(out, end, code)
+                at += 2 + size
+            elif escape == 39:
+                end = _put(out, end, 39)
+                at += 2
+            else:
+                out[end], out[end + 1] = 92, escape
+                end += 2
+                at += 2
+        elif byte >= 128:
+            found = character(at, close)
+            end = _put(out, end, found >> 3)
+            at += found & 7
+        else:
+            end = _put(out, end, byte)
+            at += 1
+    for tail in range(close, stop):
+        byte = np.int64(load8(tail))
+        if load8(close + 1) == 64 and 65 <= byte <= 90:  # capitals of a language tag
+            byte += 32
+        out[end] = byte
+        end += 1
+    return end
+
+
+@inlined
+def _insert(terms: Terms, slot: Int, address: Int, length: Int, mixed: np.uint64) -> Int:
+    """Append a new term if there is room for it."""
+    if (
+        terms.counts[0] + 2 >= len(terms.starts)
+        or terms.counts[1] + length + PADDING > len(terms.buffer)
+        or 2 * (terms.counts[0] + 1) > len(terms.table)
+    ):
+        return ROOM
+    return append_term(terms, slot, address, length, mixed)
+
+
+@inlined
+def encode_iri(terms: Terms, address: Int, stop: Int) -> Int:
+    """The id of an IRI; `DOUBT` or `ROOM` if it is new and cannot be inserted."""
+    length = stop - address
+    mixed = hash_bytes(address, length)
+    slot = find_slot(terms, address, length, mixed)
+    if terms.table[slot] != np.uint64(0):
+        return np.int64(terms.table[slot] & _LOW)
+    if not good_iri(address, stop):
+        return DOUBT
+    return _insert(terms, slot, address, length, mixed)
+
+
+@inlined
+def encode_label(terms: Terms, address: Int, stop: Int) -> Int:
+    """The id of a blank node's label; `ROOM` if it is new and cannot be inserted."""
+    length = stop - address
+    mixed = hash_bytes(address, length)
+    slot = find_slot(terms, address, length, mixed)
+    if terms.table[slot] != np.uint64(0):
+        return np.int64(terms.table[slot] & _LOW)
+    return _insert(terms, slot, address, length, mixed)
+
+
+@lean
+def _literal_state(address: Int, stop: Int) -> Int:
+    """Whether a literal is canonical (0), must be rewritten (1), or is doubtful."""
+    close = _body_end(stop)
+    state = _body_state(address + 1, close)
+    if state == DOUBT or close + 1 == stop:
+        return state
+    if load8(close + 1) == 64:
+        capitals = _good_language(close + 2, stop)
+        return DOUBT if capitals == DOUBT else max(state, capitals)
+    datatype = close + 3
+    if stop - datatype > _RDF_SIZE and equal_bytes(datatype, _RDF.ctypes.data, _RDF_SIZE):
+        return DOUBT  # language strings have a tag instead
+    return state if good_iri(datatype, stop) else DOUBT
+
+
+@inlined
+def encode_literal(terms: Terms, address: Int, stop: Int, scratch: Bytes) -> Int:
+    """The id of a literal; `DOUBT` or `ROOM` if it is new and cannot be inserted."""
+    if (
+        stop - address > _STRING_SIZE
+        and load64(stop - 8) == _STRING_END
+        and equal_bytes(stop - _STRING_SIZE, _STRING.ctypes.data, _STRING_SIZE)
+    ):
+        stop = stop - _STRING_SIZE + 1  # a plain literal is a string
+    length = stop - address
+    mixed = hash_bytes(address, length)
+    slot = find_slot(terms, address, length, mixed)
+    if terms.table[slot] != np.uint64(0):
+        return np.int64(terms.table[slot] & _LOW)
+    state = _literal_state(address, stop)
+    if state == DOUBT:
+        return DOUBT
+    if state == _REWRITE:
+        length = _rewrite(address, stop, _body_end(stop), scratch)
+        if length == DOUBT:
+            return DOUBT
+        address = scratch.ctypes.data
+        mixed = hash_bytes(address, length)
+        slot = find_slot(terms, address, length, mixed)
+        if terms.table[slot] != np.uint64(0):
+            return np.int64(terms.table[slot] & _LOW)
+    return _insert(terms, slot, address, length, mixed)

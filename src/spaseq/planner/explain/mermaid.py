@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 
-from spaseq.planner.explain.facts import EdgeFacts, Explanation
+from spaseq.planner.explain.facts import AutomatonFacts, Explanation
 
 
 def to_mermaid(facts: Explanation) -> str:
-    """A ``stateDiagram-v2``: one line per edge."""
+    """A ``stateDiagram-v2``: one arrow per edge, but one for all loops of a state."""
+    states = facts.automaton.states
     lines = ["stateDiagram-v2", "  direction LR"]
-    lines += [f"  {state.name} : {_title(facts, state.step)}" for state in facts.automaton.states]
-    lines += [f"  [*] --> {state.name}" for state in facts.automaton.states if state.initial]
-    lines += [f"  {edge.source} --> {edge.target} : {_label(edge)}" for edge in facts.automaton.edges]
-    lines += [f"  {state.name} --> [*]" for state in facts.automaton.states if state.final]
+    lines += [f"  {state.name} : {_title(facts, state.step)}" for state in states]
+    lines += [f"  [*] --> {state.name}" for state in states if state.initial]
+    lines += [line for state in states for line in _leaving(facts.automaton, state.name)]
+    lines += [f"  {state.name} --> [*]" for state in states if state.final]
     return "\n".join(lines) + "\n"
 
 
@@ -21,9 +22,12 @@ def _title(facts: Explanation, step: int | None) -> str:
     return "match" if step is None else escaped(f"waits for {facts.steps[step - 1].text}")
 
 
-def _label(edge: EdgeFacts) -> str:
-    note = {"skip": " any event passes", "end": " ends the run", "epsilon": " without an event"}
-    return escaped(edge.label + note.get(edge.kind, ""))
+def _leaving(automaton: AutomatonFacts, name: str) -> list[str]:
+    """The arrows out of a state. Mermaid draws only one loop at a state, so its labels stand together."""
+    edges = [edge for edge in automaton.edges if edge.source == name]
+    loops = "<br/>".join(escaped(edge.label) for edge in edges if edge.target == name)
+    lines = [f"  {name} --> {name} : {loops}"] if loops else []
+    return lines + [f"  {name} --> {e.target} : {escaped(e.label)}" for e in edges if e.target != name]
 
 
 def escaped(text: str) -> str:

@@ -24,6 +24,7 @@ from spaseq.algebra.events import (
     Step,
     TimeWindow,
     Window,
+    gpms,
 )
 from spaseq.automaton.fragments.kleene import mark_of
 from spaseq.planner.explain.sparql_text import Spelling
@@ -51,7 +52,7 @@ def rewritten_text(query: EventQuery, prologue: ast.Prologue) -> str:
     if query.partition:
         lines.append("PARTITION BY " + " ".join(f"?{name}" for name in query.partition))
     lines += ["WHERE {", f"  SEQ ({sequence_text(query)})"]
-    for gpm in query.gpms:
+    for gpm in (gpm for step in query.sequence.steps for gpm in gpms(step.element)):
         lines += _definition(gpm, aliases[gpm.stream], spelling)
     return "\n".join([*lines, "}"])
 

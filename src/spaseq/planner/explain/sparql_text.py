@@ -17,7 +17,7 @@ from spaseq.syntax import ast
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_LITERAL = re.compile(rf"({_STRING})(?:\^\^<([^\s<>]*)>|@[\w-]+)?|<[^\s<>]*>")
+_NAMED = re.compile(rf"({_STRING})(?:\^\^<([^\s<>]*)>|@[\w-]+)?|<[^\s<>]*>|\?__\w+")
 _LOCAL = re.compile(r"[A-Za-z0-9_](?:[\w-]*[\w-])?\Z", re.ASCII)
 _BARE = {
     _XSD + "integer": re.compile(r"[0-9]+\Z"),
@@ -51,10 +51,12 @@ class Spelling:
 
     def text(self, sparql: str) -> str:
         """SPARQL text with its names shortened."""
-        return _LITERAL.sub(self._shortened, sparql)
+        return _NAMED.sub(self._shortened, sparql)
 
     def _shortened(self, found: re.Match[str]) -> str:
         whole, string, datatype = found[0], found[1], found[2]
+        if whole.startswith("?"):  # a variable that lowering made: the value of an aggregate
+            return f"?{whole[3:]}"
         if string is None:
             return self.iri(whole[1:-1])
         if datatype is None:

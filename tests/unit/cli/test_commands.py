@@ -1,0 +1,261 @@
+"""Facts about the command line: what it prints, where, and with which exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import spaseq
+from spaseq.cli import main
+from spaseq.cli.queries import coloured
+from spaseq.planner import compile_query
+
+ROOT = Path(__file__).resolve().parents[3]
+GOOD = """SELECT ?x WITHIN 1 MINUTE FROM STREAM S <http://ex.org/s>
+WHERE { SEQ (A) DEFINE GPM A ON S { ?x <http://ex.org/p> ?y } }
+"""
+WORDY = GOOD.replace("WITHIN 1 MINUTE ", "")
+WRONG = GOOD.replace("?x WITHIN", "?z WITHIN").replace("SEQ (A)", "SEQ (A ; B)")
+
+Write = Callable[[str], str]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Write a file into the working folder of the command."""
+    monkeypatch.chdir(tmp_path)
+
+    def written(text: str | bytes, name: str = "q.spaseq") -> str:
+        data = text.encode() if isinstance(text, str) else text
+        (tmp_path / name).write_bytes(data)
+        return name
+
+    return written
+
+
+def run(*arguments: str, given: str | None = None) -> Result:
+    """Call the command in this process."""
+    return CliRunner().invoke(main, list(arguments), input=given, prog_name="spaseq")
+
+
+# --- check --------------------------------------------------------------------------------------
+
+
+def test_a_good_query_is_ok(write: Write) -> None:
+    """One line, on standard output, status 0."""
+    done = run("check", write(GOOD))
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "q.spaseq: ok\n", "")
+
+
+def test_a_wrong_query_shows_every_error_with_its_frame(write: Write) -> None:
+    """Status 2, all errors at once on standard error, nothing on standard output."""
+    done = run("check", write(WRONG))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "error[SPQ302]: SELECT asks for `?z`" in done.stderr
+    assert "error[SPQ203]: pattern `B` is used in SEQ but never defined" in done.stderr
+    assert "  --> q.spaseq:2:18\n 2 | WHERE { SEQ (A ; B)" in done.stderr
+    assert done.stderr.count("help: ") == 2
+
+
+def test_warnings_are_shown_and_do_not_fail(write: Write) -> None:
+    """A query that may grow without bound still runs."""
+    done = run("check", write(WORDY))
+    assert done.exit_code == 0
+    assert "warning[SPW101]" in done.stdout
+    assert done.stdout.endswith("q.spaseq: ok\n")
+
+
+def test_several_files_are_all_checked(write: Callable[..., str]) -> None:
+    """A wrong file does not hide a good one after it; the status tells of the wrong one."""
+    done = run("check", write(WRONG, "a.spaseq"), write(GOOD, "b.spaseq"))
+    assert done.exit_code == 2
+    assert done.stdout == "b.spaseq: ok\n"
+
+
+@pytest.mark.parametrize("verb", ["check", "explain"])
+def test_a_file_that_is_not_there_is_one_sentence(verb: str, write: Write) -> None:
+    """Status 2 and no stack trace."""
+    done = run(verb, "nowhere.spaseq")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "error: cannot read nowhere.spaseq: no such file or directory\n"
+
+
+def test_a_file_that_is_not_text_is_one_sentence(write: Callable[..., str]) -> None:
+    """Bytes that are not UTF-8 are named with their place."""
+    done = run("check", write(b"SELECT \xff", "binary.spaseq"))
+    assert done.exit_code == 2
+    assert done.stderr == "error: binary.spaseq is not UTF-8 text: byte 7 cannot be read\n"
+
+
+def test_a_byte_order_mark_is_no_error(write: Callable[..., str]) -> None:
+    """Windows editors write one; columns are counted without it."""
+    assert run("check", write(b"\xef\xbb\xbf" + GOOD.encode())).exit_code == 0
+
+
+def test_a_dash_reads_standard_input() -> None:
+    """So a query can come through a pipe."""
+    assert run("check", "-", given=GOOD).stdout == "-: ok\n"
+    assert "--> standard input:1:8" in run("check", "-", given=WRONG).stderr
+
+
+def test_json_has_one_object_per_file_with_its_findings(write: Callable[..., str]) -> None:
+    """What an editor needs: place, code, message, help."""
+    files = [write(WRONG, "a.spaseq"), write(WORDY, "b.spaseq"), "c.spaseq"]
+    done = run("check", "--format", "json", *files)
+    found = json.loads(done.stdout)["files"]
+    assert done.exit_code == 2
+    assert [(f["file"], f["ok"]) for f in found] == [("a.spaseq", False), ("b.spaseq", True), ("c.spaseq", False)]
+    first = found[0]["diagnostics"][0]
+    assert (first["severity"], first["code"], first["line"], first["column"]) == ("error", "SPQ302", 1, 8)
+    assert found[1]["diagnostics"][0]["code"] == "SPW101"
+    assert found[2]["problem"].startswith("cannot read c.spaseq")
+
+
+def test_the_same_words_with_and_without_colour() -> None:
+    """Colour adds nothing but colour; off a terminal there is none."""
+    warning = compile_query(WORDY).warnings[0]
+    import click
+
+    assert click.unstyle(coloured(warning)) == warning.render()
+    assert "\x1b[" in coloured(warning)
+    assert "\x1b[" not in run("check", "-", given=WORDY).stdout
+
+
+# --- explain ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("style", ["text", "json", "mermaid", "dot", "svg", "html"])
+def test_explain_prints_what_the_api_gives(style: str, write: Write) -> None:
+    """The command adds nothing to the plan."""
+    done = run("explain", write(GOOD), "--format", style)
+    assert done.exit_code == 0
+    assert done.stdout == compile_query(GOOD, name="q.spaseq").explain(style)
+
+
+def test_explain_writes_a_file(write: Write, tmp_path: Path) -> None:
+    """With --output nothing goes to standard output."""
+    done = run("explain", write(GOOD), "--format", "html", "--output", "plan.html")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert (tmp_path / "plan.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(write: Write) -> None:
+    """Status 2 and no stack trace."""
+    done = run("explain", write(GOOD), "--output", "no/such/folder.txt")
+    assert (done.exit_code, done.stderr) == (2, "error: cannot write no/such/folder.txt: no such file or directory\n")
+
+
+def test_explain_of_a_wrong_query_shows_its_errors(write: Write) -> None:
+    """The same frames as check, status 2."""
+    done = run("explain", write(WRONG))
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.count("error[") == 2
+
+
+# --- demo and the rest --------------------------------------------------------------------------
+
+
+def test_the_demo_shows_query_plan_streams_matches_and_the_way_on() -> None:
+    """From nothing to matches in one command."""
+    done = run("demo")
+    assert (done.exit_code, done.stderr) == (0, "")
+    titles = [line.split(":")[0] for line in done.stdout.splitlines() if line and not line.startswith(" ")]
+    assert titles == [
+        "The query",
+        "The plan",
+        "The streams",
+        "The matches",
+        "Why not more",
+        "Where to go next",
+    ]
+    assert 'C 10:14  :storage-1' in done.stdout
+
+
+def test_the_demo_finds_what_it_says() -> None:
+    """Three matches of twenty events, and none at the times that it explains away."""
+    from spaseq.cli.demo import QUERY, answer, read_events
+
+    query = compile_query(QUERY.read_text(encoding="utf-8"))
+    events = read_events(query)
+    matches = answer(query, events)
+    found = [(match.bindings["house"].value[-2:], match.time.strftime("%H:%M")) for match in matches]
+    assert len(events) == 20
+    assert found == [("H1", "10:14"), ("H3", "10:37"), ("H2", "10:37")]
+
+
+def test_the_bundled_query_is_the_first_example() -> None:
+    """The package carries its own copy, because examples/ is not installed."""
+    bundled = ROOT / "src/spaseq/examples/smart-grid/smart-grid.spaseq"
+    assert bundled.read_bytes() == (ROOT / "examples/smart-grid.spaseq").read_bytes()
+
+
+def test_help_lists_the_verbs_that_exist_and_no_others() -> None:
+    """A verb that is not built yet is not promised."""
+    from spaseq.cli.main import VERBS
+
+    verbs = {path.stem for path in (ROOT / "src/spaseq/cli").glob("*.py")}
+    assert set(VERBS) == verbs - {"__init__", "main", "queries", "tables"}
+    for verb in VERBS:
+        assert f"  {verb} " in run("--help").stdout
+        assert run(verb, "--help").exit_code == 0
+
+
+def test_the_version_is_the_package_s() -> None:
+    """One source for it."""
+    assert run("--version").stdout == f"spaseq, version {spaseq.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [["chek"], ["check"], ["explain", "q", "--format", "pdf"], ["check", "--nope"]])
+def test_a_wrong_command_line_has_status_2(arguments: list[str]) -> None:
+    """As the contract says."""
+    assert run(*arguments).exit_code == 2
+
+
+# --- speed --------------------------------------------------------------------------------------
+
+
+def test_check_answers_within_half_a_second(tmp_path: Path) -> None:
+    """A new process, a small query; the best of several, because machines are shared."""
+    (tmp_path / "q.spaseq").write_text(GOOD)
+    code = "from spaseq.cli import main; main()"
+    spent = []
+    for _ in range(5):
+        start = time.perf_counter()
+        done = subprocess.run(
+            [sys.executable, "-c", code, "check", "q.spaseq"],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        spent.append(time.perf_counter() - start)
+        assert done.stdout == "q.spaseq: ok\n"
+    assert min(spent) < 0.5
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["check", "-"], ["explain", "-"]])
+def test_light_verbs_load_no_heavy_library(arguments: list[str]) -> None:
+    """Checking a query needs neither columns nor tables nor Spark."""
+    code = (
+        "import sys; from spaseq.cli import main; main(standalone_mode=False); "
+        "print(*sorted({'numpy', 'numba', 'pyarrow', 'pyspark', 'rich', 'lark', 'pandas'} & set(sys.modules)), "
+        "file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        input=GOOD,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert set(done.stderr.split()) <= {"lark"}

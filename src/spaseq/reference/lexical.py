@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any, cast
 
-from pyoxigraph import NamedNode
+from pyoxigraph import BlankNode, NamedNode
 
 from spaseq.algebra.expressions import (
     Aggregate,
@@ -106,7 +106,7 @@ def _term(node: Expression, wrap: Wrap) -> Expression:
 def _value(node: Expression, wrap: Wrap) -> Expression:
     """The expression where its value matters."""
     match node:
-        case Var() | Call("IF" | "COALESCE"):
+        case Var() | Constant(BlankNode()) | Call("IF" | "COALESCE"):
             return FunctionCall(Constant(NamedNode(VALUE)), (_term(node, wrap),))
         case Call("BOUND"):
             return node

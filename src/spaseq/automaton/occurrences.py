@@ -48,7 +48,7 @@ def numbered(keys: Keys, times: Longs, event: Longs, key: Ints) -> Pairs:
     starts = np.flatnonzero(first)
     lengths = np.diff(np.append(starts, len(order)))
     count = np.cumsum(fresh)
-    before = np.repeat(count[starts] - fresh[starts], lengths)
+    before: Longs = np.repeat(count[starts] - fresh[starts], lengths)
     ordinal = keys.ordinal[group] + count - before
     position = keys.position[group] + np.arange(len(order)) - np.repeat(starts, lengths)
     begun = np.where(fresh, position, keys.floor[group])
@@ -146,7 +146,7 @@ class Assembler:
 
     def _key_values(self) -> Ints:
         """The ids of every partition's key, by its number."""
-        return np.array(list(self.keys.numbers), np.int32).reshape(len(self.keys.numbers), -1)
+        return np.array(list(self.keys.numbers), np.int32).reshape(-1, len(self.program.query.partition))
 
     def _choice(self, choice: Choice, single: Mapping[str, Occurrences]) -> Occurrences:
         if len(choice.gpms) == 1:
@@ -179,6 +179,11 @@ class Assembler:
             found = self._with_open(name, single[name])
             found = found.take(found.time == last)
             self.open[name] = replace(found, new=np.zeros(len(found), np.bool_))
+
+    def remap(self, mapping: Ints) -> None:
+        """Follow a compaction of the dictionary (old id to new id)."""
+        for name, found in self.open.items():
+            self.open[name] = replace(found, slots=mapping[found.slots])
 
     def _ordered(self, joined_: list[Occurrences]) -> Rows:
         choice = np.repeat(np.arange(len(joined_), dtype=np.int32), [len(part) for part in joined_])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -158,7 +159,7 @@ class Memory:
     def _resize(self, partials: int, runs: int, matches: int, waiting: int) -> None:
         old = self.store
         subs = int(self.tables.sizes[4])
-        fields = {name: _resized(getattr(old, name), partials) for name in _PARTIAL_COLUMNS}
+        fields: dict[str, Any] = {name: _resized(getattr(old, name), partials) for name in _PARTIAL_COLUMNS}
         fields |= {name: _resized(getattr(old, name), runs) for name in _RUN_COLUMNS}
         rehash = runs != len(old.run_partial)
         fields["entry_next"] = _resized(old.entry_next, runs * subs)
@@ -169,7 +170,7 @@ class Memory:
             fields["buckets"] = np.full(_power_of_two(runs * subs), -1, np.int32)
         self.store = old._replace(**fields)
         if rehash:
-            self.module.reenter(self.tables, self.store)
+            self.rebuild()
 
 
 
@@ -192,7 +193,8 @@ class Memory:
             alive &= self.keys.floor[key] - store.low[partial] < size
         elif kind == TUMBLING_EVENTS:
             alive &= self.keys.floor[key] // size == store.low[partial] // size
-        return alive
+        kept: npt.NDArray[np.bool_] = alive
+        return kept
 
     def sweep(self, time: int) -> None:
         """Keep the runs that live and the partials they rest on; matches must have been taken before."""
@@ -212,6 +214,11 @@ class Memory:
         self._replace(columns, len(partials), len(runs))
         self.live = len(runs)
 
+    def rebuild(self) -> None:
+        """Enter all runs anew, after their ids have changed."""
+        with np.errstate(over="ignore"):
+            self.module.reenter(self.tables, self.store)
+
     def _replace(self, columns: dict[str, npt.NDArray[np.generic]], partials: int, runs: int) -> None:
         fresh = new_store(self.tables, _room(64, 2 * partials), _room(64, 2 * runs))
         for name, values in columns.items():
@@ -223,7 +230,7 @@ class Memory:
         fresh.waiting[: len(waiting)] = waiting
         fresh.counts[WAITING] = len(waiting)
         self.store = fresh
-        self.module.reenter(self.tables, fresh)
+        self.rebuild()
 
 
 def new_candidates(tables: Tables, size: int) -> Candidates:

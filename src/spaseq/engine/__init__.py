@@ -1,1 +1,5 @@
-"""The embedded host: what runs a query inside this process, and the one reader of a real clock."""
+"""The embedded host: the same Program in this process."""
+
+from spaseq.engine.embedded import Engine, Metrics
+
+__all__ = ["Engine", "Metrics"]

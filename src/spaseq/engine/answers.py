@@ -1,0 +1,200 @@
+"""From found matches to answers: SELECT, DISTINCT, CONSTRUCT and ASK (SEMANTICS 1.10), as columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from pyoxigraph import BlankNode, Triple
+
+from spaseq.algebra.events import ConstructForm, SelectForm
+from spaseq.algebra.expressions import Constant, Iterated, IterationCount, Term, Var
+from spaseq.algebra.patterns import TriplePattern
+from spaseq.algebra.scope import expression_variables
+from spaseq.automaton.evaluator import Evaluator
+from spaseq.automaton.stage import Found
+from spaseq.automaton.verdicts import column_name, functions_in, over_columns
+from spaseq.engine.events import EventLog
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.matches import Match, MatchedEvent, match_identity
+from spaseq.planner.program import Program
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+Matched = tuple[tuple[str, int, int, int, bytes], ...]
+"""The events of a match: GPM, stream, instant, id of the graph's name, digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Answers as columns of ids, in the order of SELECT (of all variables for CONSTRUCT)."""
+
+    time: Longs
+    start: Longs
+    columns: dict[str, Ints]
+    events: list[Matched]
+    """Empty if events are not kept."""
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def take(self, rows: Mask | npt.NDArray[np.integer]) -> Answers:
+        numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        return Answers(
+            self.time[rows],
+            self.start[rows],
+            {name: ids[rows] for name, ids in self.columns.items()},
+            [self.events[number] for number in numbers] if self.events else [],
+        )
+
+    def remapped(self, mapping: Ints) -> Answers:
+        columns = {name: mapping[ids] for name, ids in self.columns.items()}
+        events = [tuple((g, s, t, int(mapping[n]), d) for g, s, t, n, d in row) for row in self.events]
+        return Answers(self.time, self.start, columns, events)
+
+
+def stacked(parts: list[Answers]) -> Answers:
+    """One after the other."""
+    return Answers(
+        np.concatenate([part.time for part in parts]),
+        np.concatenate([part.start for part in parts]),
+        {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns},
+        [events for part in parts for events in part.events],
+    )
+
+
+def distinct(answers: Answers) -> Answers:
+    """One of equal ``(t₂, μ)``, the one with the earliest start, in order of time."""
+    order = np.lexsort((answers.start, answers.time))
+    ordered = answers.take(order)
+    seen: set[tuple[int, ...]] = set()
+    keep = np.zeros(len(ordered), np.bool_)
+    for row in range(len(ordered)):
+        key = (int(ordered.time[row]), *(int(ids[row]) for ids in ordered.columns.values()))
+        keep[row] = key not in seen
+        seen.add(key)
+    return ordered.take(keep)
+
+
+def first_only(answers: Answers) -> Answers:
+    return answers.take(np.arange(len(answers)) < 1)
+
+
+def answer_columns(program: Program, found: Found, evaluator: Evaluator, log: EventLog) -> Answers:
+    """Project matches on what the query selects."""
+    form = program.query.rewritten.form
+    variables = program.sequence.variables
+    scope: dict[str, Ints] = {name: found.slots[:, slot] for slot, name in enumerate(variables)}
+    columns: dict[str, Ints] = {}
+    if isinstance(form, SelectForm):
+        for item in form.items:
+            name = item.variable.name
+            if item.expression is not None:
+                reads = {n: scope[n] for n in expression_variables(item.expression) if n in scope}
+                for node in functions_in(item.expression):
+                    reads[column_name(node)] = _function(program, found, node, evaluator)
+                scope[name] = evaluator.values(over_columns(item.expression), reads, len(found))
+            columns[name] = scope[name]
+    elif isinstance(form, ConstructForm):
+        columns = scope
+    return Answers(found.time, found.start, columns, _events(program, found, log))
+
+
+def _function(
+    program: Program, found: Found, node: Iterated | IterationCount, evaluator: Evaluator
+) -> Ints:
+    sequence = program.sequence
+    if isinstance(node, IterationCount):
+        counts = found.counters[:, sequence.counters.index(node.gpm)]
+        return np.array([evaluator.encode(int(count)) for count in counts], np.int32)
+    if node.name in ("FIRST", "LAST", "PREV"):
+        track = sequence.track(node.name, node.variable.name)
+        assert track is not None
+        return found.tracks[:, track]
+    bags = found.bags[sequence.slot(node.variable.name)]
+    return np.array([evaluator.aggregate(node.name, node.separator, bag) for bag in bags], np.int32)
+
+
+def _events(program: Program, found: Found, log: EventLog) -> list[Matched]:
+    """The events of every match in step order; within a step by time, then as SEQ writes its GPMs."""
+    order = {name: index for index, name in enumerate(program.query.rewritten.names)}
+    rows: list[Matched] = []
+    for chain in found.chains:
+        taken: list[tuple[int, int, int, str, int]] = []
+        for position, (choice, serials) in enumerate(chain):
+            names = program.sequence.choices[choice].gpms
+            for name, serial in zip(names, serials, strict=True):
+                taken.append((position, order[name], serial, name, choice))
+        places = log.place(np.array([serial for _, _, serial, _, _ in sorted(taken)], np.int64))
+        rows.append(
+            tuple(
+                (
+                    name,
+                    int(log.streams[place]),
+                    int(log.times[place]),
+                    int(log.names[place]),
+                    log.digests.get(serial, b""),
+                )
+                for (_, _, serial, name, _), place in zip(sorted(taken), places.tolist(), strict=True)
+            )
+        )
+    return rows
+
+
+# --- at the edge --------------------------------------------------------------------------------
+
+
+def matches(program: Program, answers: Answers, dictionary: TermDictionary, normal_text: str) -> Iterator[Match]:
+    """The answers as the objects users see."""
+    form = program.query.rewritten.form
+    for row in range(len(answers)):
+        bindings = {
+            name: dictionary.decode(int(ids[row])) for name, ids in answers.columns.items() if ids[row]
+        }
+        events = answers.events[row] if answers.events else ()
+        identity = match_identity(normal_text, ((e[0], e[4]) for e in events)) if events and events[0][4] else ""
+        triples = None
+        if isinstance(form, ConstructForm):
+            label = identity.rsplit(":", 1)[-1][:16] or f"{answers.time[row]}-{row}"
+            triples, bindings = constructed(form.template, bindings, label), {}
+        yield Match(
+            int(answers.time[row]),
+            int(answers.start[row]),
+            bindings,
+            tuple(
+                MatchedEvent(name, program.streams[stream], time, dictionary.decode(graph) if graph else None)
+                for name, stream, time, graph, _ in events
+            ),
+            triples,
+            identity,
+        )
+
+
+def constructed(
+    template: tuple[TriplePattern, ...], mapping: dict[str, Term], label: str
+) -> frozenset[Triple]:
+    """The template under a mapping; triples that are unbound or ill-formed are left out."""
+    triples = set()
+    for pattern in template:
+        terms = [_node(node, mapping, label) for node in (pattern.subject, pattern.predicate, pattern.object)]
+        try:
+            triples.add(Triple(*terms))  # type: ignore[arg-type]
+        except TypeError:
+            continue
+    return frozenset(triples)
+
+
+def _node(node: object, mapping: dict[str, Term], label: str) -> Term | None:
+    match node:
+        case Constant(term):
+            return term
+        case Var(name) if name.startswith("_:"):
+            return BlankNode(f"{name[2:]}-m{label}")
+        case Var(name):
+            return mapping.get(name)
+        case _:
+            return None

@@ -1,0 +1,184 @@
+"""`Engine`: a query in this process. Push events, get matches (CONTRACT section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pyoxigraph import Literal, NamedNode
+
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.answers import Answers, matches
+from spaseq.engine.encode import encode_pushed
+from spaseq.engine.machine import FOREVER, Machine, MachineOptions
+from spaseq.engine.reorder import ReorderBuffer
+from spaseq.errors import InvalidArgument, listed
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.events import Event, GraphEvent, localised
+from spaseq.model.matches import Match
+from spaseq.planner.compiled import CompiledQuery, compile_query
+from spaseq.planner.program import Program, build_program
+from spaseq.temporal.durations import parse_duration
+from spaseq.temporal.instants import format_instant, from_datetime, parse_instant
+
+if TYPE_CHECKING:
+    from spaseq.columnar.knowledge import Source
+
+COMPACT_AT = 500_000
+"""Terms from which the dictionary is compacted when it has doubled."""
+
+
+@dataclass(slots=True)
+class Metrics:
+    """What an engine has done so far."""
+
+    events: int = 0
+    late: int = 0
+    matches: int = 0
+    runs: int = 0
+    peak_runs: int = 0
+    held: int = 0
+
+
+def as_query(query: CompiledQuery | str) -> CompiledQuery:
+    """A compiled query, compiled here if it is a text."""
+    return compile_query(query) if isinstance(query, str) else query
+
+
+def as_knowledge(
+    knowledge: Knowledge | Mapping[str, Source] | None, program: Program, *, rdfs: bool = False
+) -> Knowledge:
+    """Background graphs, checked against what the query names."""
+    known = knowledge if isinstance(knowledge, Knowledge) else Knowledge(knowledge or {}, rdfs=rdfs)
+    known.require(program.knowledge[0])
+    return known
+
+
+class Engine:
+    """Runs one query in this process.
+
+    ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
+    ``metrics.late`` and kept in ``late_events`` until the caller clears it. ``max_runs`` bounds the state.
+    """
+
+    def __init__(
+        self,
+        query: CompiledQuery | str,
+        *,
+        knowledge: Knowledge | Mapping[str, Source] | None = None,
+        lateness: str | int = 0,
+        rdfs: bool = False,
+        max_runs: int | None = 10_000_000,
+        compile_kernels: bool = True,
+        with_events: bool = True,
+    ) -> None:
+        if max_runs is not None and max_runs < 1:
+            raise InvalidArgument(f"max_runs must be at least 1 or None, not {max_runs!r}")
+        self.query = as_query(query)
+        self.program = build_program(self.query)
+        self.knowledge = as_knowledge(knowledge, self.program, rdfs=rdfs)
+        self.dictionary = TermDictionary()
+        options = MachineOptions(max_runs, compile_kernels, with_events, with_events)
+        self.machine = Machine(
+            self.program, self.dictionary, self.knowledge, now=_wall_clock(), options=options
+        )
+        wait = parse_duration(lateness) if isinstance(lateness, str) else lateness
+        if wait < 0:
+            raise InvalidArgument(f"lateness cannot be negative: {lateness!r}")
+        self.buffer = ReorderBuffer(wait, whole_instants=self.machine.needs_whole_instants)
+        self.metrics = Metrics()
+        self.late_events: list[GraphEvent] = []
+        self._normal_text = self.query.normal_text
+        self._compacted = 0
+        self._finished = False
+
+    # --- input ----------------------------------------------------------------------------------
+
+    def push(self, events: Event | GraphEvent | Iterable[Event | GraphEvent]) -> list[Match]:
+        """One event or many; returns the matches that are certain now, in order of time."""
+        self._check_open()
+        many = [events] if isinstance(events, (Event, GraphEvent)) else list(events)
+        plain = [event for event in (self._plain(event) for event in many) if event is not None]
+        batch = encode_pushed(plain, self.program.streams, self.dictionary)
+        ready, late = self.buffer.push(batch)
+        self.metrics.events += len(plain) - len(late)
+        self.metrics.late += len(late)
+        self.late_events += [plain[int(number)] for number in late]
+        return list(self._matches(self._step(ready, self.buffer.watermark)))
+
+    def advance_to(self, time: datetime | int | str) -> list[Match]:
+        """Say that no event before this time will come any more."""
+        self._check_open()
+        instant = _instant(time)
+        return list(self._matches(self._step(self.buffer.advance_to(instant), self.buffer.watermark)))
+
+    def finish(self) -> list[Match]:
+        """Say that no event will come any more; the engine takes none after this."""
+        self._check_open()
+        ready = self.buffer.advance_to(FOREVER)
+        found = list(self._matches(self._step(ready, FOREVER)))
+        self._finished = True
+        return found
+
+    def replace_knowledge(self, name: str, source: Source, syntax: str | None = None) -> None:
+        """Replace a background graph; events pushed from now on see the new one."""
+        self.knowledge.replace(name, source, syntax)
+
+    def _check_open(self) -> None:
+        if self._finished:
+            raise InvalidArgument("the engine has finished; make a new one for more events")
+
+    def _plain(self, event: Event | GraphEvent) -> GraphEvent | None:
+        """The event under its stream's IRI, its blank nodes local."""
+        for stream in self.query.rewritten.streams:
+            if event.stream in (stream.alias, stream.iri):
+                if isinstance(event, Event):
+                    return event.to_graph_event(stream.iri, self.dictionary.scopes)
+                renamed = GraphEvent(stream.iri, event.time, event.triples, event.name, event.source, event.position)
+                return localised(renamed, self.dictionary.scopes)
+        known = listed(stream.alias for stream in self.query.rewritten.streams)
+        raise InvalidArgument(f"the query declares no stream `{event.stream}`; it declares {known}")
+
+    # --- work -----------------------------------------------------------------------------------
+
+    def _step(self, ready: EventBatch, now: int) -> Answers:
+        answers = self.machine.step(ready, now)
+        memory = self.machine.stage.memory
+        self.metrics.matches += len(answers)
+        self.metrics.runs, self.metrics.peak_runs = memory.runs, memory.peak
+        self.metrics.held = len(self.buffer)
+        return answers
+
+    def _matches(self, answers: Answers) -> Iterator[Match]:
+        yield from matches(self.program, answers, self.dictionary, self._normal_text)
+        self._compact()
+
+    def _compact(self) -> None:
+        """Keep the dictionary from growing for ever on an endless stream."""
+        if len(self.dictionary) < max(COMPACT_AT, 2 * self._compacted):
+            return
+        held = self.buffer.held
+        waiting = [held.subjects, held.predicates, held.objects, held.names]
+        live = np.unique(np.concatenate([self.machine.live_ids(), *waiting]))
+        mapping = self.dictionary.compact(live)
+        self.machine.remap(mapping)
+        self.buffer.remap(mapping)
+        self._compacted = len(self.dictionary)
+
+
+def _instant(time: datetime | int | str) -> int:
+    if isinstance(time, datetime):
+        return from_datetime(time)
+    if isinstance(time, str):
+        return parse_instant(time, "http://www.w3.org/2001/XMLSchema#dateTime")
+    return time
+
+
+def _wall_clock() -> Literal:
+    """What NOW() answers during the life of an engine."""
+    now = format_instant(from_datetime(datetime.now(timezone.utc)))
+    return Literal(now, datatype=NamedNode("http://www.w3.org/2001/XMLSchema#dateTime"))

@@ -1,0 +1,76 @@
+"""What is remembered of events after their triples are gone: where they came from, and a digest."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.matches import event_digest
+from spaseq.model.terms import Term
+
+Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+
+
+class EventLog:
+    """Events by serial number, as columns; those that no match can name any more are dropped."""
+
+    def __init__(self, *, digests: bool) -> None:
+        self.with_digests = digests
+        self.serials: Longs = np.zeros(0, np.int64)
+        self.times: Longs = np.zeros(0, np.int64)
+        self.streams: npt.NDArray[np.int16] = np.zeros(0, np.int16)
+        self.names: Ints = np.zeros(0, np.int32)
+        self.digests: dict[int, bytes] = {}
+        self.next = 0
+        self.kept = 0
+
+    def __len__(self) -> int:
+        return len(self.serials)
+
+    def append(self, batch: EventBatch, dictionary: TermDictionary, streams: tuple[str, ...]) -> Longs:
+        """Number the events of a batch; returns their serials."""
+        serials = np.arange(self.next, self.next + len(batch), dtype=np.int64)
+        self.next += len(batch)
+        self.serials = np.concatenate([self.serials, serials])
+        self.times = np.concatenate([self.times, batch.times])
+        self.streams = np.concatenate([self.streams, batch.streams])
+        self.names = np.concatenate([self.names, batch.names])
+        if self.with_digests:
+            for event, serial in enumerate(serials.tolist()):
+                self.digests[serial] = _digest(batch, event, dictionary, streams)
+        return serials
+
+    def place(self, serials: Longs) -> Longs:
+        """Where these events stand in the columns."""
+        return np.searchsorted(self.serials, serials)
+
+    def keep(self, serials: Longs) -> None:
+        """Drop all other events."""
+        rows = self.place(serials)
+        self.serials, self.times = self.serials[rows], self.times[rows]
+        self.streams, self.names = self.streams[rows], self.names[rows]
+        if self.with_digests:
+            self.digests = {serial: self.digests[serial] for serial in serials.tolist()}
+        self.kept = len(self.serials)
+
+    def remap(self, mapping: Ints) -> None:
+        self.names = mapping[self.names]
+
+    def name(self, place: int, dictionary: TermDictionary) -> Term | None:
+        """The name of an event's graph."""
+        known = int(self.names[place])
+        return dictionary.decode(known) if known else None
+
+
+def _digest(batch: EventBatch, event: int, dictionary: TermDictionary, streams: tuple[str, ...]) -> bytes:
+    triples = zip(*(dictionary.decode_many(ids) for ids in batch.triples_of(event)), strict=True)
+    name = int(batch.names[event])
+    return event_digest(
+        streams[int(batch.streams[event])],
+        int(batch.times[event]),
+        dictionary.decode(name) if name else None,
+        (f"{subject} {predicate} {object_}" for subject, predicate, object_ in triples),
+    )

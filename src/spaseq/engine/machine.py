@@ -1,0 +1,168 @@
+"""One query at work on one dictionary: GPM stage, sequence stage and results, batch by batch.
+
+Hosts differ in how events reach a machine and where its answers go; what happens in between is this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from pyoxigraph import Literal
+
+from spaseq.algebra.events import AskForm, EventWindow, SelectForm
+from spaseq.automaton.occurrences import Assembler
+from spaseq.automaton.stage import SequenceStage
+from spaseq.automaton.tables import ValueArrays, constants
+from spaseq.columnar.kernels.cache import cache_of
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.engine.answers import Answers, answer_columns, distinct, first_only, stacked
+from spaseq.engine.events import EventLog
+from spaseq.model.batch import EMPTY, EventBatch
+from spaseq.model.dictionary import TermDictionary
+from spaseq.planner.program import Program, match_gpms, match_keys
+
+Longs = npt.NDArray[np.int64]
+FOREVER = int(np.iinfo(np.int64).max)
+"""The time at which a finite input has ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineOptions:
+    """How a machine works, not what it answers."""
+
+    max_runs: int | None = 10_000_000
+    compile_kernels: bool = True
+    with_events: bool = True
+    """Keep the events of every match."""
+    with_identity: bool = True
+    """Compute the deterministic identity of every match, which needs a digest of every event."""
+
+
+class Machine:
+    """Runs a Program over batches of events in time order."""
+
+    def __init__(
+        self,
+        program: Program,
+        dictionary: TermDictionary,
+        knowledge: Knowledge,
+        *,
+        now: Literal | None = None,
+        options: MachineOptions = MachineOptions(),
+    ) -> None:
+        self.program = program
+        self.dictionary = dictionary
+        self.knowledge = knowledge
+        self.options = options
+        self._now = now
+        self.evaluator = RowEvaluator(dictionary, now=now)
+        self.stage = SequenceStage(
+            program.sequence,
+            self.evaluator,
+            max_runs=options.max_runs,
+            compile_kernels=options.compile_kernels,
+            with_events=options.with_events,
+            bag_slots=program.bag_slots,
+        )
+        self.assembler = Assembler(program.sequence, self.stage.memory.keys)
+        self.events = EventLog(digests=options.with_identity and options.with_events)
+        self._constants = self._encoded_constants()
+        self._generation = dictionary.generation
+        self._open: Answers | None = None
+        self.answered = False
+
+    @property
+    def needs_whole_instants(self) -> bool:
+        """True if positions among simultaneous events matter, so that no instant may come in pieces."""
+        return isinstance(self.program.query.rewritten.window, EventWindow)
+
+    @property
+    def _holds_answers(self) -> bool:
+        """True if an answer is certain only when its instant is over: DISTINCT and ASK choose among equals."""
+        form = self.program.query.rewritten.form
+        return isinstance(form, AskForm) or (isinstance(form, SelectForm) and form.distinct)
+
+    def step(self, batch: EventBatch, now: int) -> Answers:
+        """Handle events in time order; events at ``now`` may still come, earlier ones may not."""
+        serials = self.events.append(batch, self.dictionary, self.program.streams)
+        tables = match_gpms(self.program, batch, self.dictionary, self.knowledge, self._now)
+        rows = self.assembler.rows(tables, batch.times, serials, self._partition(batch))
+        found = self.stage.step(rows, now, self._values())
+        answers = answer_columns(self.program, found, self.evaluator, self.events)
+        self._forget_events()
+        return self._certain(answers, now)
+
+    def finish(self) -> Answers:
+        """No event will come any more: everything that waited for time is decided."""
+        return self.step(EMPTY, FOREVER)
+
+    def _partition(self, batch: EventBatch) -> tuple[Longs, npt.NDArray[np.int32]] | None:
+        found = match_keys(self.program, batch, self.dictionary)
+        if found is None:
+            return None
+        event, keys = found
+        number = self.stage.memory.keys.number
+        return event, np.array([number(key) for key in keys], np.int32)
+
+    def _encoded_constants(self) -> npt.NDArray[np.int32]:
+        terms = constants(self.program.sequence)
+        return np.array([self.dictionary.encode(term) for term in terms] or [0], np.int32)
+
+    def _values(self) -> ValueArrays:
+        values = cache_of(self.dictionary).values.extend()
+        return ValueArrays(values.kind, values.number, values.exact, self._constants)
+
+    def _certain(self, answers: Answers, now: int) -> Answers:
+        """The answers that no later event can change."""
+        if not self._holds_answers:
+            return answers
+        if self._open is not None:
+            answers = stacked([self._open, answers])
+        over = answers.time < now
+        self._open = answers.take(~over)
+        ready = distinct(answers.take(over))
+        if not isinstance(self.program.query.rewritten.form, AskForm):
+            return ready
+        ready = first_only(ready) if not self.answered else ready.take(np.zeros(len(ready), np.bool_))
+        self.answered = self.answered or len(ready) > 0
+        return ready
+
+    # --- memory ---------------------------------------------------------------------------------
+
+    def _forget_events(self) -> None:
+        """Drop the events that no partial match rests on any more."""
+        store = self.stage.memory.store
+        if len(self.events) > 2 * self.events.kept + 4096:
+            used = store.events[: int(store.counts[0])]
+            self.events.keep(np.unique(used[used >= 0]))
+
+    def live_ids(self) -> npt.NDArray[np.int64]:
+        """Every term id that the state still mentions."""
+        store = self.stage.memory.store
+        count = int(store.counts[0])
+        parts = [store.slots[:count], store.tracks[:count], self._constants, self.events.names]
+        parts += [part.slots for part in self.assembler.open.values()]
+        parts.append(np.array([i for key in self.stage.memory.keys.numbers for i in key], np.int32))
+        if self._open is not None:
+            parts += list(self._open.columns.values())
+        return np.unique(np.concatenate([part.ravel() for part in parts])).astype(np.int64)
+
+    def remap(self, mapping: npt.NDArray[np.int32]) -> None:
+        """Follow a compaction of the dictionary (old id to new id)."""
+        store = self.stage.memory.store
+        store.slots[:] = mapping[store.slots]
+        store.tracks[:] = mapping[store.tracks]
+        self._constants = mapping[self._constants]
+        self.events.remap(mapping)
+        keys = self.stage.memory.keys
+        keys.numbers = {tuple(int(mapping[i]) for i in key): n for key, n in keys.numbers.items()}
+        self.assembler.remap(mapping)
+        if self._open is not None:
+            self._open = self._open.remapped(mapping)
+        # The hash of a run is that of its ids.
+        self.stage.memory.rebuild()
+
+

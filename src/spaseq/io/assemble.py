@@ -115,7 +115,8 @@ class GraphAssembler:
         if group is not None and group.name == name:
             if group.after:
                 group = self._split(group, at, str(quad))
-            self._claim(group)
+            else:
+                self._claim(group)
         else:
             group = self._open(name, at, str(quad))
         if isinstance(quad.object, Triple) or isinstance(quad.subject, Triple):
@@ -146,6 +147,8 @@ class GraphAssembler:
         if self._group is not None:
             starts.append(self._group.at.offset)
             starts.extend(stamp.at.offset for stamp in self._group.before[:1])
+            if self._group.damage is not None:
+                starts.append(self._group.damage.at.offset)
         if self._waiting is not None:
             starts.append(self._waiting.stamps[0].at.offset)
         return min(starts, default=end)
@@ -156,7 +159,8 @@ class GraphAssembler:
         stamp = Stamp(quad.object, at, str(quad))
         group = self._group
         if group is not None and group.name == quad.subject:
-            self._claim(group)
+            if not group.before and not group.after:
+                self._claim(group)
             group.after.append(stamp)
             return
         self._close()
@@ -176,20 +180,16 @@ class GraphAssembler:
             self._drop_waiting()
             waiting = None
         group = _Group(name, at, text, waiting.stamps if waiting is not None else [])
-        if waiting is not None:
-            self._claim(group)
-        else:
+        if waiting is None:
             self._drop_loose(keep=str(name))
-            self._claim(group, since=self._loose[0].at if self._loose else None)
+        self._claim(group)
         self._group = group
         return group
 
-    def _claim(self, group: _Group, since: Mark | None = None) -> None:
+    def _claim(self, group: _Group) -> None:
         """Whatever unreadable stands inside an event spoils it."""
         if self._loose:
             group.damage = group.damage or self._loose[0]
-            if since is not None:
-                group.at = since
             self._loose.clear()
 
     def _split(self, group: _Group, at: Mark, text: str) -> _Group:
@@ -199,6 +199,11 @@ class GraphAssembler:
             own, left = group.after[:1], group.after[1:]
         self._finish(group, own)
         self._group = _Group(group.name, at, text, left)
+        inside = [damage for damage in self._loose if left and damage.at.offset > left[0].at.offset]
+        self._loose = [damage for damage in self._loose if damage not in inside]
+        self._drop_loose(keep=str(group.name))
+        self._loose += inside
+        self._claim(self._group)
         return self._group
 
     def _continues(self, group: _Group, damage: Damage) -> bool:

@@ -183,7 +183,7 @@ def _drop_repeats(columns: Columns, first: Int, stop: Int) -> Int:
     return end
 
 
-@inlined
+@lean
 def _finish(columns: Columns, state: State, settings: Settings, base: Int) -> None:
     """Write down the open graph as an event, with the timestamp that is its own."""
     state.triples = _drop_repeats(columns, state.first_triple, state.triples)
@@ -205,7 +205,7 @@ def _finish(columns: Columns, state: State, settings: Settings, base: Int) -> No
     state.is_open = 0
 
 
-@inlined
+@lean
 def _close(columns: Columns, state: State, settings: Settings, base: Int) -> bool:
     """Finish the open graph, if there is one; stop if it has not exactly one timestamp."""
     if state.is_open:
@@ -306,6 +306,8 @@ def _predicate(state: State, settings: Settings, terms: Terms, known: Longs, spa
     found: Int = 0
     if len(settings.needed):
         found = find_bytes(terms, spans[2], spans[3] - spans[2])
+        if found == 0 and not good_iri(spans[2], spans[3]):  # perhaps another spelling of a needed one
+            _stop(state)
         if found >= len(settings.needed) or not settings.needed[found]:
             found = 0
     else:

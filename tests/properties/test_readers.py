@@ -1,0 +1,146 @@
+"""Laws of the readers: kernel and pyoxigraph agree, pieces do not matter, damage stays where it is."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyoxigraph import RdfFormat, parse
+
+from spaseq.io.bad_input import BadInput
+from spaseq.io.options import ReadOptions
+from spaseq.io.readers import read_events, read_graph_events
+from spaseq.model.dictionary import TermDictionary
+
+STREAM = "http://example.org/stream"
+STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+
+Seen = tuple[int, str, int, frozenset[str]]
+
+
+def plainly(file: Path, options: ReadOptions) -> tuple[list[Seen], list[BadInput]]:
+    """Events and bad input by pyoxigraph alone."""
+    bad: list[BadInput] = []
+    events = [
+        (event.time, str(event.name), event.position, frozenset(map(str, event.triples)))
+        for event in read_graph_events(file, stream=STREAM, options=options, on_bad=bad.append)
+    ]
+    return events, bad
+
+
+def by_kernel(file: Path, options: ReadOptions) -> tuple[list[Seen], list[BadInput]]:
+    """Events and bad input as the engine gets them from a large input."""
+    bad: list[BadInput] = []
+    terms = TermDictionary()
+    events: list[Seen] = []
+    for batch in read_events(
+        file, stream=STREAM, streams=(STREAM,), dictionary=terms, options=options, on_bad=bad.append
+    ):
+        for i in range(len(batch)):
+            rows = zip(*(column.tolist() for column in batch.triples_of(i)), strict=True)
+            triples = [" ".join(terms.ntriples(term) for term in row) for row in rows]
+            assert len(triples) == len(set(triples)), "the triples of an event are distinct"
+            name = terms.ntriples(int(batch.names[i])) if batch.names[i] else "None"
+            events.append((int(batch.times[i]), name, batch.origin_of(i)[1], frozenset(triples)))
+    return events, bad
+
+
+def options(chunk: int = 1 << 20) -> ReadOptions:
+    """Options that send even a small input through the kernel."""
+    return ReadOptions(small_bytes=0, chunk_bytes=chunk)
+
+
+# --- random documents ---------------------------------------------------------------------------------
+
+IRIS = st.sampled_from(
+    ["<http://e/a>", "<http://e/b#c>", "<urn:x:y>", "<http://e/é>", "<http://e/%41>", "<http://u:p@h/>"]
+    + ["<http://[::1]/>", "<http://e/\\u0061>"]
+)
+BLANKS = st.sampled_from(["_:a", "_:b0", "_:x.y", "_:é", "_:0-1"])
+TEXTS = st.sampled_from(
+    ["", "x", "tab\\t", "raw\ttab", "q\\\"uo", "back\\\\", "\\u00e9é", "\\U0001F600😀", "\\'", "\\u0001", "\x7f"]
+    + ["\ufffe", "long " * 30]
+)
+TAILS = st.sampled_from(["", "@en", "@en-GB", "@x-private", f"^^<{XSD}string>", f"^^<{XSD}integer>", "^^<urn:dt>"])
+LITERALS = st.builds(lambda text, tail: f'"{text}"{tail}', TEXTS, TAILS)
+NAMES = st.sampled_from(["<http://e/g1>", "<http://e/g2>", "_:g", "<http://e/g?q=1>"])
+TIMES = st.one_of(
+    st.integers(-(10**6), 10**6).map(lambda n: f'"{n}"^^<{XSD}integer>'),
+    st.integers(0, 10**6).map(lambda n: f'"{n / 10}"^^<{XSD}decimal>'),
+    st.datetimes().map(lambda d: f'"{d.isoformat()}Z"^^<{XSD}dateTime>'),
+    st.datetimes().map(lambda d: f'"{d.isoformat()}+01:30"^^<{XSD}dateTime>'),
+    st.dates().map(lambda d: f'"{d.isoformat()}"^^<{XSD}date>'),
+    st.sampled_from([f'"1.5E3"^^<{XSD}double>', '"now"', f'"2020-02-30T00:00:00Z"^^<{XSD}dateTime>', "<http://e/t>"]),
+)
+GAPS = st.sampled_from([" ", "\t", "  ", ""])
+ENDS = st.sampled_from(["\n", "\r\n", " # comment\n", "\n\n", "\n# a <b> \"c\"\n"])
+
+
+@st.composite
+def quad_lines(draw: st.DrawFn, name: str) -> str:
+    """A quad of a graph, spaced in some legal way."""
+    gap = draw(GAPS)
+    subject = draw(st.one_of(IRIS, BLANKS))
+    obj = draw(st.one_of(IRIS, BLANKS, LITERALS))
+    space = gap or " "
+    return f"{subject}{space}{draw(IRIS)}{gap}{obj}{space}{name}{gap if name[0] == '<' else ' '}.{draw(ENDS)}"
+
+
+@st.composite
+def pieces(draw: st.DrawFn) -> str:
+    """Part of a document: mostly an event, sometimes something that belongs to none."""
+    name = draw(NAMES)
+    quads = "".join(draw(st.lists(quad_lines(name), min_size=1, max_size=4)))
+    stamp = f"{name} {STAMP} {draw(TIMES)} .{draw(ENDS)}"
+    kind = draw(st.integers(0, 11))
+    if kind < 4:
+        return quads + stamp
+    if kind < 8:
+        return stamp + quads
+    odd = draw(st.sampled_from(["garbage", '<http://e/a> <http://e/b> "c" .', "<rel> <http://e/p> 5", '"', "\xff\n"]))
+    return {8: quads, 9: stamp, 10: odd + "\n", 11: quads + odd + "\n" + stamp}[kind]
+
+
+DOCUMENTS = st.lists(pieces(), max_size=8).map("".join)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file to write documents into."""
+    return tmp_path_factory.mktemp("readers") / "events.nq"
+
+
+@given(document=DOCUMENTS, cut=st.integers(0, 40))
+def test_the_kernel_reads_what_pyoxigraph_reads(file: Path, document: str, cut: int) -> None:
+    """Same events, same labels, same bad input with the same lines and words, also of a truncated file."""
+    data = document.encode("utf-8", "surrogatepass")
+    file.write_bytes(data[: len(data) - cut] if cut < 20 else data)
+    assert by_kernel(file, options()) == plainly(file, options())
+
+
+@given(document=DOCUMENTS, chunk=st.integers(1, 400))
+def test_it_does_not_matter_how_the_input_is_cut_into_pieces(file: Path, document: str, chunk: int) -> None:
+    """Any size of piece gives the same events and the same bad input, on both paths."""
+    file.write_bytes(document.encode("utf-8", "surrogatepass"))
+    whole = plainly(file, options())
+    assert plainly(file, options(chunk)) == whole
+    assert by_kernel(file, options(chunk)) == whole
+
+
+@given(document=DOCUMENTS)
+def test_leaving_out_unneeded_predicates_keeps_every_event(file: Path, document: str) -> None:
+    """Only triples with needed predicates remain; events and their times stay as they are."""
+    file.write_bytes(document.encode("utf-8", "surrogatepass"))
+    needed = ReadOptions(small_bytes=0, needed_predicates=frozenset({"http://e/a"}))
+    kept = by_kernel(file, needed)[0]
+    full = plainly(file, options())[0]
+    shown = [frozenset(t for t in triples if " <http://e/a> " in t) for _, _, _, triples in full]
+    by_name = {(time, position): triples for time, _, position, triples in kept}
+    for (time_, _, position, _), triples in zip(full, shown, strict=True):
+        assert {t.split("-e")[0] for t in by_name[time_, position]} == {t.split("-e")[0] for t in triples}

@@ -55,7 +55,9 @@ def test_any_text_parses_or_gives_a_located_error(text: str) -> None:
     _parses_or_is_located(text, dialect="sparql")
 
 
-@pytest.mark.parametrize("opening", ["{", "(", "[", "!(", "SEQ ((", "{ SELECT * {", "NOT EXISTS {", "-(", "^("])
+@pytest.mark.parametrize(
+    "opening", ["{", "(", "[", "!(", "SEQ ((", "{ SELECT * {", "NOT EXISTS {", "-(", "^("]
+)
 @pytest.mark.parametrize("depth", [150, 5000])
 def test_deep_nesting_never_exhausts_the_stack(opening: str, depth: int) -> None:
     """However deep brackets nest, the answer is a tree or an error with a place."""

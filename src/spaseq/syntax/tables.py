@@ -16,10 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-FORMAT = "1"
+FORMAT = "2"
 """Changes with the layout of the file, so that an old file is not misread."""
 
 KEEP, DROP, SPLICE = 1, 0, 2
+_REDUCE = 1
+"""How Lark marks a reduction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +128,42 @@ def compile_grammar(grammar: str, start: str) -> dict[str, Any]:
     table = data["parser"]["parser"]
     spelled = {t["name"]: t["pattern"]["value"] for t in memo.values() if t["__type__"] == "TerminalDef"}
     symbols = {index: spelled.get(name, name) for index, name in table["tokens"].items()}
-    numbers: dict[Any, int] = {}
-    rows: list[dict[str, int]] = []
-    assert sorted(table["states"]) == list(range(len(table["states"])))
-    for state in range(len(table["states"])):
-        row: dict[str, int] = {}
-        for symbol, (action, target) in table["states"][state].items():
-            row[symbols[symbol]] = (
-                target if action == 0 else -1 - numbers.setdefault(target["@"], len(numbers))
-            )
-        rows.append(row)
+    states = {
+        state: {
+            symbols[symbol]: move for symbol, move in sorted(row.items(), key=lambda item: symbols[item[0]])
+        }
+        for state, row in table["states"].items()
+    }
+    start_state = table["start_states"][start]
+    numbers = _numbered(start_state, states)
+    used = {target["@"] for row in states.values() for action, target in row.values() if action == _REDUCE}
+    rules = sorted((_plain_rule(memo[key]), key) for key in used)
+    reductions = {key: -1 - index for index, (_, key) in enumerate(rules)}
     return {
-        "rows": rows,
-        "rules": [_plain_rule(memo[key]) for key in numbers],
-        "start": table["start_states"][start],
-        "accept": table["end_states"][start],
+        "rows": [
+            {
+                symbol: reductions[target["@"]] if action == _REDUCE else numbers[target]
+                for symbol, (action, target) in states[state].items()
+            }
+            for state in numbers
+        ],
+        "rules": [rule for rule, _ in rules],
+        "start": numbers[start_state],
+        "accept": numbers[table["end_states"][start]],
         "literals": sorted(spelled.values()),
     }
+
+
+def _numbered(start: int, states: dict[int, dict[str, Any]]) -> dict[int, int]:
+    """Lark's states in the order in which a walk from the start meets them: the same for every build."""
+    order = [start]
+    seen = {start}
+    for state in order:
+        for action, target in states[state].values():
+            if action != _REDUCE and target not in seen:
+                seen.add(target)
+                order.append(target)
+    return {state: number for number, state in enumerate(order)}
 
 
 def _plain_rule(rule: dict[str, Any]) -> list[Any]:

@@ -109,8 +109,8 @@ class TripleActions(TermActions):
         for index, item in enumerate(items):
             node, more = item if isinstance(item, Compound) else (item, [])
             triples.append(TriplePattern(cells[index], Constant(_FIRST, "", span), node, span))
-            triples.extend(more)
             triples.append(TriplePattern(cells[index], Constant(_REST, "", span), cells[index + 1], span))
+            triples.extend(more)
         return Compound(cells[0], triples)
 
     # --- property paths (SPARQL 1.1, 9.1) ---

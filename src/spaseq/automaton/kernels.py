@@ -671,7 +671,8 @@ def fill(
             store.slots[new, slot] = rows.slots[row, slot]
     first = tables.choice_assigns_at[choice]
     for at in range(first, tables.choice_assigns_at[choice + 1]):
-        store.slots[new, tables.choice_assigns[at]] = found.assigned[number, at - first]
+        if found.assigned[number, at - first] != 0:
+            store.slots[new, tables.choice_assigns[at]] = found.assigned[number, at - first]
     if tables.step_repeated[tables.choice_step[choice]] == 0:
         return
     for track in range(tables.sizes[1]):

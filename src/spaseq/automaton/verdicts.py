@@ -60,8 +60,12 @@ class Verdicts:
             expression = over_columns(part.expression)
             if isinstance(part, Assignment):
                 values = self.evaluator.values(expression, columns, count)
-                columns[part.variable.name] = values
-                bench.assign(self.program.slot(part.variable.name), values)
+                slot = self.program.slot(part.variable.name)
+                known = bench.merged(slot)
+                # A variable that other steps share joins in every iteration (SEMANTICS 1.5).
+                verdict &= (values == 0) | (known == 0) | (values == known)
+                bench.assign(slot, values)
+                columns[part.variable.name] = bench.merged(slot)
                 memory.found.assigned[:count, assigned] = values
                 assigned += 1
             else:

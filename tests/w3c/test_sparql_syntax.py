@@ -22,7 +22,7 @@ TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 # in the recommendation.
 NO_SPARQL_1_1 = frozenset(
     f"property-path/{name}.rq"
-    for name in "path-2-1 path-2-3 path-3-1 path-3-2 path-3-4 pp04 pp05 pp13 pp15".split()
+    for name in ["path-2-1", "path-2-3", "path-3-1", "path-3-2", "path-3-4", "pp04", "pp05", "pp13", "pp15"]
 )
 
 

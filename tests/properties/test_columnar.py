@@ -304,6 +304,8 @@ def test_patterns_have_the_solutions_pyoxigraph_gives_their_text(
     """Algebra, its printed text and the column evaluator mean the same."""
     # A zero-length path starts at literals too, but pyoxigraph compares what starts a path as if it were a node.
     assume("PathRepeat" not in repr(pattern) or "Compare" not in repr(pattern))
+    # In EXISTS, pyoxigraph's MINUS counts what an outer solution binds as common; when, depends on its plan.
+    assume("Exists" not in repr(pattern) or "Minus" not in repr(pattern))
     mine, judged = ours(pattern, [graph])[0], theirs(pattern, graph)
     if has_path(pattern):
         assert mine.keys() == judged.keys()

@@ -35,7 +35,7 @@ from spaseq.algebra.expressions import (
 )
 from spaseq.algebra.functions import has_exists, is_volatile
 from spaseq.algebra.scope import expression_variables, lowered, mentioned
-from spaseq.columnar.frame import OUTER, Frame
+from spaseq.columnar.frame import Frame
 from spaseq.columnar.kernels.arithmetic import arithmetic, signed
 from spaseq.columnar.kernels.compare import ERROR, FALSE, TRUE, Truth, by_sign, compare, negated, truth_of
 from spaseq.columnar.kernels.numbers import Numbers, combine, difference, encode_numbers, negative, numbers_of
@@ -150,10 +150,6 @@ def _exists(expression: Exists, table: Table, frame: Frame) -> Mask:
     assert table.events is not None, "EXISTS is evaluated per event"
     pattern = lowered(expression.pattern)
     columns = {name: table.columns[name] for name in table.columns if name in mentioned(pattern)}
-    any_bound = _variable(OUTER, table, frame) != 0
-    for column in table.columns.values():
-        any_bound |= column != 0
-    columns[OUTER] = any_bound.astype(np.int32)
     keys = codes([table.events, *columns.values()], table.size)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     outer = {name: column[first] for name, column in columns.items()}

@@ -23,8 +23,6 @@ from spaseq.model.dictionary import TermDictionary
 
 VIRTUAL = "#virtual"
 """The column that carries a virtual event through joins over the events of the batch."""
-OUTER = "#outer"
-"""An outer column that is bound where the outer solution binds anything: MINUS wants to know."""
 
 
 Solver: TypeAlias = "Callable[[Pattern, Frame], Table]"
@@ -80,17 +78,11 @@ class Frame:
         return Table(self.all_events(), columns, self.count) if columns else None
 
     def nested(self, events: Ids, outer: Mapping[str, Ids]) -> Frame:
-        """The frame of an EXISTS pattern: one virtual event per outer solution; ``outer`` includes `OUTER`."""
+        """The frame of an EXISTS pattern: one virtual event per outer solution."""
         origin = events if self.origin is None else self.origin[events]
         inherited = {name: column[events] for name, column in self.outer.items()}
         return replace(self, origin=origin, outer={**inherited, **outer})
 
     def seeing(self, names: Iterable[str]) -> Frame:
         """The frame in which only these outer variables are visible: a sub-SELECT hides the others."""
-        if self.origin is None:
-            return self
-        kept = {name: self.outer[name] for name in names if name in self.outer}
-        any_bound = np.zeros(self.count, dtype=np.bool_)
-        for column in kept.values():
-            any_bound |= column != 0
-        return replace(self, outer={**kept, OUTER: any_bound.astype(np.int32)})
+        return replace(self, outer={name: self.outer[name] for name in names if name in self.outer})

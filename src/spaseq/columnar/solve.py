@@ -29,7 +29,7 @@ from spaseq.algebra.patterns import (
 from spaseq.algebra.scope import mentioned, pattern_expressions, sub_patterns
 from spaseq.columnar.bgp import solve_bgp
 from spaseq.columnar.expressions import holds, ids, needs_events
-from spaseq.columnar.frame import OUTER, Frame
+from spaseq.columnar.frame import Frame
 from spaseq.columnar.groups import solve_group
 from spaseq.columnar.joins import compatible_rows, join, merged, without
 from spaseq.columnar.order import sliced, sorted_rows
@@ -112,17 +112,9 @@ def _stacked(left: Table, right: Table, frame: Frame) -> Table:
 
 
 def _minus(left: Table, right: Table, frame: Frame) -> Table:
-    """MINUS; inside EXISTS what the outer solution binds is common to both sides, as pyoxigraph has it."""
     if left.static and not right.static:
         left = frame.spread(left)
-    bound = frame.outer.get(OUTER)
-    if bound is None:
-        return without(left, right)
-    left, right = frame.spread(left), frame.spread(right)
-    assert left.events is not None
-    assert right.events is not None
-    marked = without(left.bind(OUTER, bound[left.events]), right.bind(OUTER, bound[right.events]))
-    return marked.only(left.columns)
+    return without(left, right)
 
 
 def _values(variables: tuple[Var, ...], rows: tuple[tuple[object, ...], ...], frame: Frame) -> Table:

@@ -121,7 +121,7 @@ def as_double(numbers: Numbers) -> Doubles:
     """The nearest doubles; NaN where the mantissa has too many digits to divide correctly."""
     exact = numbers.mantissa.astype(np.float64)
     divided = exact / 10.0**numbers.scale
-    divided[np.abs(exact) > _EXACT] = np.nan
+    divided[np.abs(exact) >= _EXACT] = np.nan
     return np.where(numbers.kind == Kind.DOUBLE, numbers.double, divided)
 
 

@@ -176,15 +176,6 @@ class AssignsBoundVariable(QueryError):
     cure_template = "bind to a new variable, and compare the two in a FILTER"
 
 
-class AliasTaken(QueryError):
-    """A name after AS in SELECT that is already a variable of the query."""
-
-    code = "SPQ308"
-    message_template = "`?{name}` is already bound; SELECT cannot define it again"
-    label_template = "already bound"
-    cure_template = "choose another name after AS"
-
-
 class HiddenByNegation(QueryError):
     """A variable of a negated GPM is used outside it."""
 
@@ -369,12 +360,12 @@ class NotPartitionable(QueryWarning):
 
 
 class OutsideFastPath(QueryWarning):
-    """A pattern that is evaluated event by event instead of by columns."""
+    """A pattern with a part that the columns cannot compute; pyoxigraph does, exactly but slower."""
 
     code = "SPW103"
-    message_template = "pattern `{gpm}` leaves the fast path: {reason}"
-    label_template = "evaluated event by event"
-    cure_template = "the result is exact; for speed, rewrite it with plain triple patterns, FILTER or BIND"
+    message_template = "pattern `{gpm}` leaves the fast path with {parts}: {reason}"
+    label_template = "not computed by columns alone"
+    cure_template = "the result is exact; for speed on large streams, compare plain values instead"
 
 
 class UnusedStream(QueryWarning):

@@ -19,7 +19,6 @@ from spaseq.algebra.visibility import (
 )
 from spaseq.errors import Span, did_you_mean, listed
 from spaseq.lowering.errors import (
-    AliasTaken,
     AssignsBoundVariable,
     ExistsNeedsEvent,
     HiddenByNegation,
@@ -170,9 +169,11 @@ class Variables:
     # --- outside the GPMs -----------------------------------------------------------------------
 
     def check_select(self, clause: ast.SelectClause, expressions: dict[str, Expression]) -> None:
-        """The variables of SELECT; ``expressions`` are its lowered expressions by alias."""
-        known = list(result_variables(self.sequence))
-        taken = set(known)
+        """The variables of SELECT; ``expressions`` are its lowered expressions by alias.
+
+        That every alias is new is a rule of SPARQL, checked when the text is parsed.
+        """
+        taken = set(result_variables(self.sequence))
         for item in clause.items or ():
             name = item.variable.name
             if item.expression is None:
@@ -185,8 +186,6 @@ class Variables:
             for node in walk(expression):
                 if isinstance(node, Var) and node.span not in skipped:
                     self._check_result(node, taken, UnboundSelection)
-            if name in taken:
-                self.report.error(AliasTaken(span=item.variable.span, name=name))
             taken.add(name)
 
     def check_template(self, template: ast.Construct) -> None:

@@ -11,6 +11,7 @@ from spaseq.errors import QueryError, QueryWarning
 from spaseq.lowering.errors import NotPartitionable
 from spaseq.lowering.spaseq import lower
 from spaseq.planner.distribution import Distribution, Unit, distribute
+from spaseq.planner.fast_path import outside_fast_path
 from spaseq.syntax import ast
 from spaseq.syntax.parser import parse
 from spaseq.syntax.printer import format_query
@@ -53,7 +54,7 @@ def compile_query(text: str, *, name: str = "query", rules: tuple[Rule, ...] = R
         raise
     rewritten = rewrite(lowered.query, rules)
     distribution = distribute(rewritten)
-    warnings = (*lowered.warnings, *_warnings(syntax, distribution))
+    warnings = (*lowered.warnings, *_warnings(syntax, distribution), *outside_fast_path(rewritten))
     for warning in warnings:
         warning.located(text, name)
     return CompiledQuery(

@@ -33,11 +33,11 @@ from spaseq.automaton.tables import (
 
 STACK = MAX_DEPTH + 8
 
-_PARTIAL_COLUMNS = (
+PARTIAL_COLUMNS = (
     "parent", "choice", "key", "rooted", "iteration", "time", "start", "ordinal", "low", "high", "deadline",
     "slots", "tracks", "counters", "events",
 )  # fmt: skip
-_RUN_COLUMNS = ("run_partial", "run_transition", "run_used", "run_blocked", "run_alive")
+RUN_COLUMNS = ("run_partial", "run_transition", "run_used", "run_blocked", "run_alive")
 
 
 def new_store(tables: Tables, partials: int = 64, runs: int = 64) -> Store:
@@ -159,8 +159,8 @@ class Memory:
     def _resize(self, partials: int, runs: int, matches: int, waiting: int) -> None:
         old = self.store
         subs = int(self.tables.sizes[4])
-        fields: dict[str, Any] = {name: _resized(getattr(old, name), partials) for name in _PARTIAL_COLUMNS}
-        fields |= {name: _resized(getattr(old, name), runs) for name in _RUN_COLUMNS}
+        fields: dict[str, Any] = {name: _resized(getattr(old, name), partials) for name in PARTIAL_COLUMNS}
+        fields |= {name: _resized(getattr(old, name), runs) for name in RUN_COLUMNS}
         rehash = runs != len(old.run_partial)
         fields["entry_next"] = _resized(old.entry_next, runs * subs)
         fields["match_partial"] = _resized(old.match_partial, matches)
@@ -207,11 +207,11 @@ class Memory:
         partials = np.flatnonzero(keep)
         number = np.full(len(keep) + 1, -1, np.int32)  # the last one answers for parent -1
         number[partials] = np.arange(len(partials), dtype=np.int32)
-        columns = {name: getattr(store, name)[partials] for name in _PARTIAL_COLUMNS}
+        columns = {name: getattr(store, name)[partials] for name in PARTIAL_COLUMNS}
         columns["parent"] = number[columns["parent"]]
-        columns |= {name: getattr(store, name)[runs] for name in _RUN_COLUMNS}
+        columns |= {name: getattr(store, name)[runs] for name in RUN_COLUMNS}
         columns["run_partial"] = number[columns["run_partial"]]
-        self._replace(columns, len(partials), len(runs))
+        self.replace(columns, len(partials), len(runs))
         self.live = len(runs)
 
     def rebuild(self) -> None:
@@ -219,14 +219,14 @@ class Memory:
         with np.errstate(over="ignore"):
             self.module.reenter(self.tables, self.store)
 
-    def _replace(self, columns: dict[str, npt.NDArray[np.generic]], partials: int, runs: int) -> None:
+    def replace(self, columns: dict[str, npt.NDArray[np.generic]], partials: int, runs: int) -> None:
+        """Let these columns be all there is, packed, and enter the runs anew."""
         fresh = new_store(self.tables, _room(64, 2 * partials), _room(64, 2 * runs))
         for name, values in columns.items():
             getattr(fresh, name)[: len(values)] = values
         fresh.counts[PARTIALS], fresh.counts[RUNS] = partials, runs
-        waiting = np.flatnonzero(
-            self.tables.transition_operator[fresh.run_transition[:runs]] == WAIT
-        ).astype(np.int32)
+        operator = self.tables.transition_operator[fresh.run_transition[:runs]]
+        waiting = np.flatnonzero((operator == WAIT) & (fresh.run_alive[:runs] == 1)).astype(np.int32)
         fresh.waiting[: len(waiting)] = waiting
         fresh.counts[WAITING] = len(waiting)
         self.store = fresh

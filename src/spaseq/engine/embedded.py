@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyoxigraph import Literal, NamedNode
@@ -15,6 +15,7 @@ from spaseq.engine.answers import Answers, matches
 from spaseq.engine.encode import encode_pushed
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions
 from spaseq.engine.reorder import ReorderBuffer
+from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.errors import InvalidArgument, listed
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
@@ -127,6 +128,19 @@ class Engine:
     def replace_knowledge(self, name: str, source: Source, syntax: str | None = None) -> None:
         """Replace a background graph; events pushed from now on see the new one."""
         self.knowledge.replace(name, source, syntax)
+
+    # --- snapshots ------------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The engine's state as bytes: terms, not ids; plain arrays, no pickle."""
+        return snapshot_machine(self.machine, self.buffer)
+
+    @classmethod
+    def restore(cls, query: CompiledQuery | str, blob: bytes, **options: Any) -> Engine:
+        """An engine that goes on where a snapshot was taken; options as for a new one."""
+        engine = cls(query, **options)
+        restore_machine(engine.machine, blob, engine.buffer)
+        return engine
 
     def _check_open(self) -> None:
         if self._finished:

@@ -71,7 +71,8 @@ class Machine:
         self.events = EventLog(digests=options.with_identity and options.with_events)
         self._constants = self._encoded_constants()
         self._generation = dictionary.generation
-        self._open: Answers | None = None
+        self.open_answers: Answers | None = None
+        """Answers of an instant that is not over, where DISTINCT or ASK must still choose."""
         self.answered = False
 
     @property
@@ -119,10 +120,10 @@ class Machine:
         """The answers that no later event can change."""
         if not self._holds_answers:
             return answers
-        if self._open is not None:
-            answers = stacked([self._open, answers])
+        if self.open_answers is not None:
+            answers = stacked([self.open_answers, answers])
         over = answers.time < now
-        self._open = answers.take(~over)
+        self.open_answers = answers.take(~over)
         ready = distinct(answers.take(over))
         if not isinstance(self.program.query.rewritten.form, AskForm):
             return ready
@@ -146,8 +147,8 @@ class Machine:
         parts = [store.slots[:count], store.tracks[:count], self._constants, self.events.names]
         parts += [part.slots for part in self.assembler.open.values()]
         parts.append(np.array([i for key in self.stage.memory.keys.numbers for i in key], np.int32))
-        if self._open is not None:
-            parts += list(self._open.columns.values())
+        if self.open_answers is not None:
+            parts += list(self.open_answers.columns.values())
         return np.unique(np.concatenate([part.ravel() for part in parts])).astype(np.int64)
 
     def remap(self, mapping: npt.NDArray[np.int32]) -> None:
@@ -160,8 +161,8 @@ class Machine:
         keys = self.stage.memory.keys
         keys.numbers = {tuple(int(mapping[i]) for i in key): n for key, n in keys.numbers.items()}
         self.assembler.remap(mapping)
-        if self._open is not None:
-            self._open = self._open.remapped(mapping)
+        if self.open_answers is not None:
+            self.open_answers = self.open_answers.remapped(mapping)
         # The hash of a run is that of its ids.
         self.stage.memory.rebuild()
 

@@ -95,6 +95,11 @@ class BlankScopes:
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
 
+    @property
+    def counts(self) -> dict[int, int]:
+        """How often each key was seen: what a snapshot keeps."""
+        return self._counts
+
     def next(self, key: int) -> int:
         """The scope of the next event with this key."""
         repetition = self._counts.get(key, 0)

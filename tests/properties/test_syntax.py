@@ -55,17 +55,38 @@ def test_any_text_parses_or_gives_a_located_error(text: str) -> None:
     _parses_or_is_located(text, dialect="sparql")
 
 
-@pytest.mark.parametrize(
-    "opening", ["{", "(", "[", "!(", "SEQ ((", "{ SELECT * {", "NOT EXISTS {", "-(", "^("]
+NESTING = (
+    "{",
+    "(",
+    "[",
+    "!(",
+    "SEQ ((",
+    "{ SELECT * {",
+    "NOT EXISTS {",
+    "-(",
+    "^(",
+    "STR(",
+    "1 IN (",
+    "?x || ",
+    "1 + ",
 )
-@pytest.mark.parametrize("depth", [150, 5000])
+
+
+@pytest.mark.parametrize("opening", NESTING)
+@pytest.mark.parametrize("depth", [20, 45, 65, 95, 150, 190, 5000])
 def test_deep_nesting_never_exhausts_the_stack(opening: str, depth: int) -> None:
-    """However deep brackets nest, the answer is a tree or an error with a place."""
+    """However deep brackets nest, the answer is a tree that can be printed, or an error with a place."""
     closing = "".join({"{": "}", "(": ")", "[": "]"}.get(sign, "") for sign in reversed(opening))
-    for head in ("ASK { FILTER ", "ASK { ?s ", "ASK "):
-        _parses_or_is_located(head + opening * depth + "?x" + closing * depth + "}", dialect="sparql")
-    stream = "ASK FROM STREAM S <urn:s> { SEQ "
-    _parses_or_is_located(stream + opening * depth + "A" + closing * depth + "}", dialect="spaseq")
+    nested = opening * depth + "?x" + closing * depth
+    for query in (
+        f"ASK {{ FILTER ({nested}) }}",
+        f"ASK {{ FILTER {nested} }}",
+        f"ASK {{ ?s {nested} }}",
+        f"ASK {nested}",
+    ):
+        _parses_or_is_located(query, dialect="sparql")
+    marks = opening * depth + "A" + closing * depth
+    _parses_or_is_located(f"ASK FROM STREAM S <urn:s> {{ SEQ ({marks}) }}", dialect="spaseq")
 
 
 def _parses_or_is_located(text: str, *, dialect: str) -> None:

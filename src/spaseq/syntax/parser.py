@@ -6,7 +6,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any
 
-from spaseq.errors import NOWHERE, QueryError, Span
+from spaseq.errors import NOWHERE, InvalidArgument, QueryError, Span
 from spaseq.syntax.ast import AskQuery, ConstructQuery, DescribeQuery, SelectQuery, SparqlQuery, SpaseqQuery
 from spaseq.syntax.dialects.base import Dialect, find_dialect
 from spaseq.syntax.errors import TooDeep
@@ -15,7 +15,10 @@ from spaseq.syntax.lalr import Rejected, run
 from spaseq.syntax.lexer import Lexer, Vocabulary, blank_node_labels, read_source, without_surrogates
 
 MAX_DEPTH = 200
-"""How deep a tree may be. Later stages recurse over it, several Python frames to a level."""
+"""How deep a tree may be; a list of parts counts as a level of its own.
+
+Every later stage recurses over the tree, up to five Python frames to a level, and Python allows a thousand.
+"""
 
 
 def parse(text: str, *, dialect: str = "spaseq", name: str = "query", base: str | None = None) -> SpaseqQuery:
@@ -31,7 +34,8 @@ def parse(text: str, *, dialect: str = "spaseq", name: str = "query", base: str 
     (';',)
     """
     found = parse_dialect(text, find_dialect(dialect), name, base)
-    assert isinstance(found, SpaseqQuery)
+    if not isinstance(found, SpaseqQuery):
+        raise InvalidArgument(f"`parse` gives SPAseq queries; for `{dialect}` use `parse_dialect`")
     return found
 
 
@@ -83,7 +87,7 @@ def _check_depth(tree: object) -> None:
     while stack:
         node, depth, span = stack.pop()
         if isinstance(node, tuple):
-            stack.extend((part, depth, span) for part in node)
+            stack.extend((part, depth + 1, span) for part in node)
         elif is_dataclass(node) and not isinstance(node, Span):
             span = getattr(node, "span", span)
             if depth > MAX_DEPTH:

@@ -16,8 +16,11 @@ _LETTERS = (
 )
 _MARKS = "\u00b7\u0300-\u036f\u203f-\u2040"
 
-SPACE = r"(?:[ \t\r\n]++|#[^\r\n]*+)*+"
-"""White space and comments. Possessive, as are all repetitions here: no input makes matching slow."""
+SPACE = "(?:[ \\t\\r\\n\ufeff]++|#[^\\r\\n]*+)*+"
+"""White space (a byte order mark too) and comments.
+
+Possessive, as are all repetitions here: no input makes matching slow.
+"""
 
 _EXPONENT = "[eE][+-]?[0-9]++"
 _UNSIGNED = rf"(?:[0-9]++\.[0-9]*+|\.?[0-9]++){_EXPONENT}|[0-9]*+\.[0-9]++"

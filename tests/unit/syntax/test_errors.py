@@ -198,6 +198,12 @@ def test_a_place_after_codepoint_escapes_is_right() -> None:
     assert caught.value.column == 29
 
 
+def test_parse_refuses_a_dialect_of_another_tree() -> None:
+    """`parse` promises a SPAseq query and keeps the promise."""
+    with pytest.raises(InvalidArgument, match="parse_dialect"):
+        parse("ASK {}", dialect="sparql")
+
+
 def test_an_unknown_dialect_is_an_invalid_argument() -> None:
     """The message lists the dialects there are."""
     with pytest.raises(InvalidArgument, match="did you mean `spaseq`"):

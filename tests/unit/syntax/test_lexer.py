@@ -195,6 +195,11 @@ def test_a_bad_escape_is_located_inside_its_string(text: str, start: int) -> Non
     assert caught.value.span.start == start
 
 
+def test_a_byte_order_mark_is_white_space() -> None:
+    """Files that some editors write begin with one."""
+    assert kinds("\ufeffASK {}") == ["ASK", "{", "}"]
+
+
 def test_half_of_a_surrogate_pair_in_the_text_is_refused() -> None:
     """A string that no file can hold does not reach the terms."""
     with pytest.raises(BadCharacter):

@@ -66,7 +66,7 @@ def _compiled(case: Case) -> CompiledQuery | None:
         at = f"{named.line}:{named.column}"
         assert where in ("", at), f"{case.id}: expected {code} at {where}, got it at {at}\n{named}"
         return None
-    assert case.error is None, f"{case.id}: expected {case.error[0] if case.error else ''}, but it compiles"
+    assert case.error is None, f"{case.id}: expected {case.error}, but it compiles"
     return query
 
 

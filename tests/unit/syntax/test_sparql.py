@@ -195,8 +195,8 @@ def test_collections_become_first_and_rest() -> None:
 
 
 def test_a_long_list_of_triples_is_read_in_linear_time() -> None:
-    """Twenty thousand triples are no special case."""
-    assert len(triples("?s :p ?o . " * 20_000)) == 20_000
+    """Five thousand triples are no special case."""
+    assert len(triples("?s :p ?o . " * 5_000)) == 5_000
 
 
 def test_triples_on_both_sides_of_a_filter_are_two_elements() -> None:

@@ -7,6 +7,7 @@ marks functions whose value is not determined by their arguments; such a call is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from spaseq.algebra.expressions import Call, Exists, Expression, FunctionCall, walk
@@ -91,6 +92,7 @@ CASTS: Final = {
 """Constructor functions by IRI: SPARQL's own and the further ones that pyoxigraph has."""
 
 
+@lru_cache(maxsize=4096)
 def is_volatile(expression: Expression) -> bool:
     """True if the expression may differ between two evaluations on one solution; EXISTS is not looked into."""
     return any(
@@ -99,6 +101,7 @@ def is_volatile(expression: Expression) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def has_exists(expression: Expression) -> bool:
     """True if a pattern is evaluated inside the expression."""
     return any(isinstance(node, Exists) for node in walk(expression))

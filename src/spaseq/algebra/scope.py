@@ -8,6 +8,7 @@ Names are without ``?``; the blank nodes of a pattern count as the variables the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import assert_never
 
 from spaseq.algebra.expressions import (
@@ -136,6 +137,7 @@ def _cannot_fail(expression: Expression, bound: frozenset[str]) -> bool:
     return isinstance(expression, Constant) or (isinstance(expression, Var) and expression.name in bound)
 
 
+@lru_cache(maxsize=4096)
 def expression_variables(expression: Expression) -> frozenset[str]:
     """Every variable an expression mentions, those inside EXISTS patterns included."""
     names: set[str] = set()
@@ -207,6 +209,7 @@ def sub_patterns(pattern: Pattern) -> tuple[Pattern, ...]:
             assert_never(pattern)
 
 
+@lru_cache(maxsize=4096)
 def mentioned(pattern: Pattern) -> frozenset[str]:
     """Every variable the pattern mentions anywhere: in scope or not, filters and EXISTS included."""
     names = set(in_scope(pattern))

@@ -18,7 +18,7 @@ from spaseq.columnar.expressions import holds
 from spaseq.columnar.frame import VIRTUAL, Frame
 from spaseq.columnar.joins import join
 from spaseq.columnar.paths import Ends, path_table
-from spaseq.columnar.table import UNIT, Ids, Mask, Table
+from spaseq.columnar.table import UNIT, Ids, Mask, Table, empty_table
 from spaseq.columnar.views import Edges
 
 
@@ -29,12 +29,17 @@ def solve_bgp(
     if not triples:
         return UNIT, list(filters)
     names = ordered(name for triple in triples for name in triple_variables(triple))
-    tables = [triple_table(triple, frame) for triple in triples]
+    tables = []
+    for triple in triples:
+        tables.append(triple_table(triple, frame))
+        if not tables[-1].size:
+            return empty_table(names), []
     seed = frame.seed(names)
     # A filter that sees an outer solution, or looks into a graph, waits until all is joined.
     early = [] if seed is not None else [part for part in filters if _plain(part)]
     late = [part for part in filters if part not in early]
-    tables = [_filtered(table, early, frame) for table in tables]
+    if early:
+        tables = [_filtered(table, early, frame) for table in tables]
     if seed is not None:
         tables.append(seed)
     solutions = _joined(tables, early, frame)

@@ -52,6 +52,9 @@ _KIND_TESTS: dict[str, tuple[Kind, Kind]] = {
 }
 
 
+_MIRROR = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
 def needs_events(expression: Expression, table: Table, frame: Frame) -> bool:
     """True if a table without events must be spread first: the expression differs from event to event."""
     if not table.static:
@@ -115,7 +118,16 @@ def _logical(left: Expression, right: Expression, decisive: np.int8, table: Tabl
 
 
 def _compared(op: str, left: Expression, right: Expression, table: Table, frame: Frame) -> Truth:
-    """A comparison; one of computed numbers is decided without making terms of them."""
+    """A comparison; one with a constant is a test, one of computed numbers makes no terms of them."""
+    if isinstance(left, Constant) and isinstance(right, Var):
+        return _compared(_MIRROR[op], right, left, table, frame)
+    if isinstance(left, Var) and isinstance(right, Constant):
+        constant = frame.dictionary.encode(right.term)
+
+        def decide(terms: Ids) -> Truth:
+            return compare(op, terms, np.full(len(terms), constant, dtype=np.int32), frame.functions)
+
+        return frame.functions.truth((op, constant), decide, _variable(left.name, table, frame))
     if not (isinstance(left, (Arithmetic, Unary)) or isinstance(right, (Arithmetic, Unary))):
         return compare(op, ids(left, table, frame), ids(right, table, frame), frame.functions)
     sign, sure = difference(numbers(left, table, frame), numbers(right, table, frame))

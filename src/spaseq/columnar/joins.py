@@ -18,10 +18,16 @@ def join(left: Table, right: Table) -> Table:
     """All merged mappings of compatible rows (SPARQL 1.1, section 18.3: Join)."""
     if left.static and not right.static:
         left, right = right, left  # keep the rows in event order
+    if _one_per_event(left) and not _one_per_event(right):
+        left, right = right, left  # the side with one row per event is looked up
     if right.static and right.size == 1 and not right.columns:
         return left
     left_rows, right_rows = compatible_rows(left, right)
     return merged(left, right, left_rows, right_rows)
+
+
+def _one_per_event(table: Table) -> bool:
+    return table.events is not None and table.size > 0 and is_rising(table.events)
 
 
 def merged(left: Table, right: Table, left_rows: Rows, right_rows: Rows) -> Table:
@@ -43,6 +49,8 @@ def compatible_rows(left: Table, right: Table) -> tuple[Rows, Rows]:
     shared = [name for name in left.columns if name in right.columns]
     loose = [name for name in shared if not (left.columns[name].all() and right.columns[name].all())]
     if not loose:
+        if left.events is not None and right.events is not None and _one_per_event(right):
+            return _rows_by_event(left, right, left.events, right.events, shared)
         return equal_rows(*key_pair(left, right, shared))
     firm = [name for name in shared if name not in loose]
     pairs = [
@@ -56,6 +64,26 @@ def compatible_rows(left: Table, right: Table) -> tuple[Rows, Rows]:
     right_rows = np.concatenate([pair[1] for pair in pairs]) if pairs else np.zeros(0, dtype=np.intp)
     order = np.argsort(left_rows, kind="stable")
     return left_rows[order], right_rows[order]
+
+
+def _rows_by_event(
+    left: Table, right: Table, left_events: Ids, right_events: Ids, names: Sequence[str]
+) -> tuple[Rows, Rows]:
+    """The pairs of equal rows if the right side has at most one row per event: look it up by event."""
+    if len(left_events) == len(right_events) and bool((left_events == right_events).all()):
+        candidates = None
+        hits = np.ones(left.size, dtype=np.bool_)
+    else:
+        last = max(int(right_events[-1]), int(left_events.max(initial=0)))
+        places = np.full(last + 1, -1, dtype=np.int32)
+        places[right_events] = np.arange(right.size, dtype=np.int32)
+        candidates = places[left_events]
+        hits = candidates >= 0
+    for name in names:
+        other = right.columns[name]
+        hits &= left.columns[name] == (other if candidates is None else other[candidates])
+    rows = np.flatnonzero(hits)
+    return rows, rows if candidates is None else candidates[rows].astype(np.intp)
 
 
 def key_pair(left: Table, right: Table, names: Sequence[str]) -> tuple[Keys, Keys]:

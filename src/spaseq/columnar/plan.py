@@ -19,6 +19,7 @@ from spaseq.columnar.views import Views
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.model.mappings import empty_table as empty_mappings
 
 NO_KNOWLEDGE = Knowledge()
 """What is known where nothing was registered."""
@@ -52,6 +53,8 @@ class PatternPlan:
         views = batch if isinstance(batch, Views) else Views(batch)
         if within is not None:
             views = views.only(within)
+        if views.within is not None and not views.within.any():
+            return empty_mappings(self.variables)
         table = distinct(self.solutions(views, dictionary, knowledge, now=now))
         assert table.events is not None
         return MappingTable(table.events.astype(np.int64), table.columns)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -70,6 +71,12 @@ UNIT = Table(None, {}, 1)
 """The solution of the empty pattern: one mapping that binds nothing."""
 
 
+def empty_table(names: Iterable[str]) -> Table:
+    """No row, with these columns."""
+    nothing = np.zeros(0, dtype=np.int32)
+    return Table(nothing, dict.fromkeys(names, nothing), 0)
+
+
 def is_sorted(keys: npt.NDArray[np.integer]) -> bool:
     """True if the keys never fall."""
     return len(keys) < 2 or bool((keys[1:] >= keys[:-1]).all())
@@ -108,11 +115,35 @@ def distinct(table: Table) -> Table:
     """One row of equal ones per event, the first; the order is kept."""
     if table.size < 2 or (table.events is not None and is_rising(table.events)):
         return table
+    if table.events is not None and is_sorted(table.events):
+        repeated = _repeated_nearby(table)
+        if repeated is not None:
+            return table.where(~repeated)
     keys = row_codes(table, table.columns)
     if is_rising(keys):
         return table
     first = np.unique(keys, return_index=True)[1]
     return table if len(first) == table.size else table.take(np.sort(first))
+
+
+_NEARBY: Final = 8
+
+
+def _repeated_nearby(table: Table) -> Mask | None:
+    """Which rows equal an earlier row of their event; None if events have too many rows to look at all pairs."""
+    events = table.events
+    assert events is not None
+    if bool((events[_NEARBY:] == events[:-_NEARBY]).any()):
+        return None
+    repeated = np.zeros(table.size, dtype=np.bool_)
+    for distance in range(1, min(_NEARBY, table.size)):
+        same = events[distance:] == events[:-distance]
+        if not same.any():
+            break
+        for column in table.columns.values():
+            same &= column[distance:] == column[:-distance]
+        repeated[distance:] |= same
+    return repeated
 
 
 def stacked(tables: Sequence[Table], count: int) -> Table:

@@ -31,7 +31,7 @@ class FunctionCache:
     """The value columns of a dictionary and what functions made of its terms."""
 
     __slots__ = (
-        "_combined", "_dictionary", "_generation", "_mantissas", "_scales", "_single",
+        "_combined", "_dictionary", "_generation", "_mantissas", "_scales", "_single", "_tests",
         "empty", "false", "true", "values",
     )  # fmt: skip
 
@@ -48,6 +48,7 @@ class FunctionCache:
         self._mantissas: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._scales: npt.NDArray[np.int8] = np.zeros(0, dtype=np.int8)
         self._single: dict[Hashable, Ids] = {}
+        self._tests: dict[Hashable, npt.NDArray[np.int8]] = {}
         self._combined: dict[Hashable, dict[tuple[int, ...], int]] = {}
 
     def current(self) -> FunctionCache:
@@ -90,6 +91,24 @@ class FunctionCache:
             known = 0 if answer is None else self._dictionary.encode(answer)
             return np.full(size, known, dtype=np.int32)
         return self._apply_combined(key, function, columns, size)
+
+    def truth(
+        self, key: Hashable, decide: Callable[[Ids], npt.NDArray[np.int8]], column: Ids
+    ) -> npt.NDArray[np.int8]:
+        """A test of one term on every row, decided once per term; unbound is an error."""
+        known = self._tests.get(key)
+        needed = len(self._dictionary) + 1
+        if known is None or len(known) < needed:
+            bigger = np.full(max(needed, 64, 0 if known is None else 2 * len(known)), _UNKNOWN, dtype=np.int8)
+            if known is not None:
+                bigger[: len(known)] = known
+            known = self._tests[key] = bigger
+        answers: npt.NDArray[np.int8] = known[column]
+        missing = answers == _UNKNOWN
+        if missing.any():
+            fresh = column[missing]
+            known[fresh] = answers[missing] = decide(fresh)
+        return answers
 
     def _apply_single(self, key: Hashable, function: RowFunction, column: Ids) -> Ids:
         known = self._single.get(key)

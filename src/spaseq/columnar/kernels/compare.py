@@ -17,6 +17,16 @@ from spaseq.columnar.kernels.oracle import ask
 from spaseq.columnar.table import Ids, Mask
 from spaseq.model.values import Kind, ValueColumns
 
+# numpy compares with its own numbers much faster than with members of an IntEnum.
+_BLANK: Final = np.uint8(Kind.BLANK)
+_BOOLEAN: Final = np.uint8(Kind.BOOLEAN)
+_DATE: Final = np.uint8(Kind.DATE)
+_DATETIME: Final = np.uint8(Kind.DATETIME)
+_DAY_TIME_DURATION: Final = np.uint8(Kind.DAY_TIME_DURATION)
+_DOUBLE: Final = np.uint8(Kind.DOUBLE)
+_INTEGER: Final = np.uint8(Kind.INTEGER)
+_STRING: Final = np.uint8(Kind.STRING)
+
 Truth = npt.NDArray[np.int8]
 """Effective boolean values: 0 false, 1 true, 2 error."""
 FALSE: Final = np.int8(0)
@@ -35,11 +45,11 @@ def truth_of(ids: Ids, cache: FunctionCache) -> Truth:
     values = cache.values.extend()
     kinds = values.kind[ids]
     truth = np.full(len(ids), ERROR, dtype=np.int8)
-    numbers = (kinds >= Kind.BOOLEAN) & (kinds <= Kind.DOUBLE)
+    numbers = (kinds >= _BOOLEAN) & (kinds <= _DOUBLE)
     if numbers.any():
         number = values.number[ids[numbers]]
         truth[numbers] = (number != 0) & ~np.isnan(number)
-    strings = kinds == Kind.STRING
+    strings = kinds == _STRING
     if strings.any():
         truth[strings] = ids[strings] != cache.empty
     return truth
@@ -56,9 +66,7 @@ def compare(op: str, left: Ids, right: Ids, cache: FunctionCache) -> Truth:
     truth = np.full(len(left), ERROR, dtype=np.int8)
     open_rows = (left != 0) & (right != 0)
     left_kinds, right_kinds = values.kind[left], values.kind[right]
-    numeric = _between(left_kinds, Kind.INTEGER, Kind.DOUBLE) & _between(
-        right_kinds, Kind.INTEGER, Kind.DOUBLE
-    )
+    numeric = _between(left_kinds, _INTEGER, _DOUBLE) & _between(right_kinds, _INTEGER, _DOUBLE)
     if numeric.any():
         open_rows &= ~_compare_numbers(op, left, right, numeric, values, truth)
     if open_rows.any():
@@ -103,12 +111,12 @@ def _decided(op: str) -> RowFunction:
     return lambda rows: ask(f"(?a0 {op} ?a1)", rows)
 
 
-def _between(kinds: Kinds, low: Kind, high: Kind) -> Mask:
+def _between(kinds: Kinds, low: np.uint8, high: np.uint8) -> Mask:
     return np.logical_and(kinds >= low, kinds <= high)
 
 
 def _has_instant(kinds: Kinds) -> Mask:
-    return np.isin(kinds, (Kind.DATETIME, Kind.DATE, Kind.DAY_TIME_DURATION))
+    return np.isin(kinds, (_DATETIME, _DATE, _DAY_TIME_DURATION))
 
 
 def _ordered(op: str, left: Numbers, right: Numbers) -> Mask:
@@ -175,9 +183,9 @@ def _compare_terms(
 ) -> Mask:
     """Equality of what has no number: one term is itself, IRIs and blank nodes are nothing else."""
     same = left == right
-    nodes = (left_kinds <= Kind.BLANK) | (right_kinds <= Kind.BLANK)
-    strings = (left_kinds == Kind.STRING) & (right_kinds == Kind.STRING)
-    numbers = _between(left_kinds, Kind.INTEGER, Kind.DOUBLE)
+    nodes = (left_kinds <= _BLANK) | (right_kinds <= _BLANK)
+    strings = (left_kinds == _STRING) & (right_kinds == _STRING)
+    numbers = _between(left_kinds, _INTEGER, _DOUBLE)
     decided: Mask = rows & ((same & ~numbers) | nodes | strings)
     truth[decided] = same[decided]
     return decided
@@ -194,11 +202,11 @@ def _compare_strings(
     truth: Truth,
 ) -> Mask:
     """Order of plain strings, by character; blank nodes and IRIs have none but with themselves."""
-    nodes = rows & ((left_kinds <= Kind.BLANK) | (right_kinds <= Kind.BLANK))
+    nodes = rows & ((left_kinds <= _BLANK) | (right_kinds <= _BLANK))
     same = nodes & (left == right)
     truth[same] = TRUE if op == "<=" else FALSE
     decided = nodes
-    strings: Mask = rows & (left_kinds == Kind.STRING) & (right_kinds == Kind.STRING)
+    strings: Mask = rows & (left_kinds == _STRING) & (right_kinds == _STRING)
     if strings.any():
         a, b = left[strings], right[strings]
         distinct, inverse = np.unique(np.concatenate([a, b]), return_inverse=True)

@@ -19,6 +19,11 @@ from spaseq.columnar.kernels.spelling import double_text
 from spaseq.columnar.table import Ids, Mask, codes
 from spaseq.model.values import Kind
 
+# numpy compares with its own numbers much faster than with members of an IntEnum.
+_DECIMAL: Final = np.uint8(Kind.DECIMAL)
+_DOUBLE: Final = np.uint8(Kind.DOUBLE)
+_INTEGER: Final = np.uint8(Kind.INTEGER)
+
 Longs = npt.NDArray[np.int64]
 Doubles = npt.NDArray[np.float64]
 
@@ -48,21 +53,21 @@ def numbers_of(ids: Ids, cache: FunctionCache) -> Numbers:
     values = cache.values.extend()
     kind = values.kind[ids]
     mantissa, scale = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids), dtype=np.int64)
-    whole = kind == Kind.INTEGER
+    whole = kind == _INTEGER
     if whole.any():
         mantissa = np.where(whole, values.integer[ids], 0)
-    fractions = kind == Kind.DECIMAL
+    fractions = kind == _DECIMAL
     if fractions.any():
         digits, places = cache.decimals(ids[fractions])
         mantissa[fractions], scale[fractions] = digits, places
     kept = (whole | fractions) & (mantissa > -_ROOM) & (mantissa < _ROOM) & (scale >= 0)
-    doubles = (kind == Kind.DOUBLE) & np.isfinite(values.number[ids])
+    doubles = (kind == _DOUBLE) & np.isfinite(values.number[ids])
     return _column(np.where(kept | doubles, kind, np.uint8(0)), mantissa, scale, values.number[ids])
 
 
 def _column(kind: npt.NDArray[np.uint8], mantissa: Longs, scale: Longs, double: Doubles) -> Numbers:
     """A column whose mantissas and scales are zero where they mean nothing."""
-    exact = (kind != 0) & (kind <= Kind.DECIMAL)
+    exact = (kind != 0) & (kind <= _DECIMAL)
     if not exact.all():
         mantissa, scale = np.where(exact, mantissa, 0), np.where(exact, scale, 0)
     return Numbers(kind, mantissa, scale, double)
@@ -70,18 +75,18 @@ def _column(kind: npt.NDArray[np.uint8], mantissa: Longs, scale: Longs, double: 
 
 def combine(op: str, left: Numbers, right: Numbers) -> Numbers:
     """``left op right``; op is one of ``+ - * /``."""
-    exact = (left.kind != 0) & (left.kind <= Kind.DECIMAL) & (right.kind != 0) & (right.kind <= Kind.DECIMAL)
+    exact = (left.kind != 0) & (left.kind <= _DECIMAL) & (right.kind != 0) & (right.kind <= _DECIMAL)
     kind = np.where(exact, np.maximum(left.kind, right.kind), np.uint8(0))
     mantissa, scale, fits = _exactly(op, left, right)
     kind[~fits] = 0
     double = np.zeros(len(kind))
     # pyoxigraph does not round a decimal to the nearest double, so decimals among doubles are not for us.
-    plain = (left.kind != Kind.DECIMAL) & (right.kind != Kind.DECIMAL)
-    rounded = plain & left.known & right.known & ((left.kind == Kind.DOUBLE) | (right.kind == Kind.DOUBLE))
+    plain = (left.kind != _DECIMAL) & (right.kind != _DECIMAL)
+    rounded = plain & left.known & right.known & ((left.kind == _DOUBLE) | (right.kind == _DOUBLE))
     if rounded.any():
         with np.errstate(all="ignore"):
             double = _OPERATIONS[op](as_double(left), as_double(right))
-        kind[rounded & np.isfinite(double)] = Kind.DOUBLE
+        kind[rounded & np.isfinite(double)] = _DOUBLE
     return _column(kind, mantissa, scale, double)
 
 
@@ -122,7 +127,7 @@ def as_double(numbers: Numbers) -> Doubles:
     exact = numbers.mantissa.astype(np.float64)
     divided = exact / 10.0**numbers.scale
     divided[np.abs(exact) >= _EXACT] = np.nan
-    return np.where(numbers.kind == Kind.DOUBLE, numbers.double, divided)
+    return np.where(numbers.kind == _DOUBLE, numbers.double, divided)
 
 
 def negative(numbers: Numbers) -> Numbers:
@@ -132,7 +137,7 @@ def negative(numbers: Numbers) -> Numbers:
 
 def difference(left: Numbers, right: Numbers) -> tuple[npt.NDArray[np.int8], Mask]:
     """The sign of ``left - right``, and where it is certain."""
-    exact = (left.kind <= Kind.DECIMAL) & (right.kind <= Kind.DECIMAL)
+    exact = (left.kind <= _DECIMAL) & (right.kind <= _DECIMAL)
     scale = np.maximum(left.scale, right.scale)
     a, a_fits = _scaled(left.mantissa, scale - left.scale)
     b, b_fits = _scaled(right.mantissa, scale - right.scale)
@@ -140,7 +145,7 @@ def difference(left: Numbers, right: Numbers) -> tuple[npt.NDArray[np.int8], Mas
     sure = exact & a_fits & b_fits
     if not exact.all():
         one, other = as_double(left), as_double(right)
-        same = (left.kind == Kind.DOUBLE) & (right.kind == Kind.DOUBLE)
+        same = (left.kind == _DOUBLE) & (right.kind == _DOUBLE)
         with np.errstate(invalid="ignore"):
             apart = np.abs(one - other) > 1e-12 * np.maximum(np.abs(one), np.abs(other))
             rough = np.sign(one - other)
@@ -152,17 +157,17 @@ def difference(left: Numbers, right: Numbers) -> tuple[npt.NDArray[np.int8], Mas
 
 def total(numbers: Numbers, owners: npt.NDArray[np.intp], count: int) -> Numbers | None:
     """The exact sum of each group's integers and decimals; None if there are others, or too large ones."""
-    if not bool(((numbers.kind != 0) & (numbers.kind <= Kind.DECIMAL)).all()):
+    if not bool(((numbers.kind != 0) & (numbers.kind <= _DECIMAL)).all()):
         return None
     places = int(numbers.scale.max(initial=0))
     mantissa, fits = _scaled(numbers.mantissa, places - numbers.scale)
     if not fits.all() or float(np.abs(mantissa.astype(np.float64)).sum()) >= _ROOM:
         return None
-    sums, kind = np.zeros(count, dtype=np.int64), np.full(count, Kind.INTEGER, dtype=np.uint8)
+    sums, kind = np.zeros(count, dtype=np.int64), np.full(count, _INTEGER, dtype=np.uint8)
     np.add.at(sums, owners, mantissa)
     np.maximum.at(kind, owners, numbers.kind)
     scale = np.full(count, places, dtype=np.int64)
-    whole = kind == Kind.INTEGER
+    whole = kind == _INTEGER
     sums[whole] //= _TENS[places]
     scale[whole] = 0
     return Numbers(kind, sums, scale, np.zeros(count))
@@ -171,7 +176,7 @@ def total(numbers: Numbers, owners: npt.NDArray[np.intp], count: int) -> Numbers
 def encode_numbers(numbers: Numbers, rows: Mask, cache: FunctionCache) -> Ids:
     """The terms of the given rows, spelled as pyoxigraph spells them."""
     ids = np.zeros(len(rows), dtype=np.int32)
-    doubles = rows & (numbers.kind == Kind.DOUBLE)
+    doubles = rows & (numbers.kind == _DOUBLE)
     if doubles.any():
         ids[doubles] = _encode_doubles(numbers.double[doubles], cache)
     exact = rows & ~doubles
@@ -199,7 +204,7 @@ def _encode_exact(kind: npt.NDArray[np.uint8], mantissa: Longs, scale: Longs, ca
 
 
 def _exact_text(kind: int, mantissa: int, scale: int) -> str:
-    if kind == Kind.INTEGER:
+    if kind == _INTEGER:
         return f'"{mantissa}"^^<{XSD}integer>'
     digits = str(abs(mantissa)).rjust(scale + 1, "0")
     whole, fraction = digits[: len(digits) - scale], digits[len(digits) - scale :].rstrip("0")

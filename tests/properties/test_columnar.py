@@ -313,6 +313,18 @@ def test_patterns_have_the_solutions_pyoxigraph_gives_their_text(
         assert mine == judged
 
 
+@given(paths, nodes, nodes, graphs)
+def test_paths_between_constants_relate_what_pyoxigraph_relates(
+    path: Path, start: Var | Constant, end: Var | Constant, graph: frozenset[Triple]
+) -> None:
+    """Closures pruned by their ends; of constants that the graph has."""
+    known = {term for triple in graph for term in (triple.subject, triple.object)}
+    assume(all(isinstance(node, Var) or node.term in known for node in (start, end)))
+    assume(not (isinstance(start, Constant) and isinstance(start.term, Literal)))
+    pattern = Bgp((TriplePattern(start, path, end),))
+    assert ours(pattern, [graph])[0].keys() == theirs(pattern, graph).keys()
+
+
 @settings(max_examples=settings.default.max_examples * 4)
 @given(expressions, st.lists(st.tuples(*[st.one_of(st.none(), terms)] * 5), min_size=1, max_size=4))
 def test_expressions_have_the_values_pyoxigraph_gives_them(

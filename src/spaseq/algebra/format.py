@@ -174,7 +174,9 @@ def _optional_body(pattern: Pattern) -> str:
 
 def _group(pattern: Group, modifier: str) -> str:
     keys = [_name(variable) for variable, _ in pattern.keys]
-    aggregates = [f"({format_expression(item)} AS {_name(variable)})" for variable, item in pattern.aggregates]
+    aggregates = [
+        f"({format_expression(item)} AS {_name(variable)})" for variable, item in pattern.aggregates
+    ]
     columns = " ".join(keys + aggregates) or "(true AS ?__group)"
     by = " ".join(_group_key(variable, key) for variable, key in pattern.keys)
     clause = f" GROUP BY {by}" if by else ""

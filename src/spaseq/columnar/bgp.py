@@ -88,7 +88,7 @@ def triple_table(triple: TriplePattern, frame: Frame) -> Table:
     subject, predicate, obj = triple.subject, triple.predicate, triple.object
     match predicate:
         case Constant(term):
-            edges = frame.views.predicate(frame.dictionary.encode(term))
+            edges = frame.views.predicate(frame.constant(term))
         case Var():
             edges = frame.views.everything()
         case path:
@@ -103,7 +103,7 @@ def triple_table(triple: TriplePattern, frame: Frame) -> Table:
 
 
 def _constant(node: Node, frame: Frame) -> int:
-    return frame.dictionary.encode(node.term) if isinstance(node, Constant) else 0
+    return frame.constant(node.term) if isinstance(node, Constant) else 0
 
 
 def _matched(nodes: list[tuple[Node, Ids]], events: Ids, frame: Frame) -> Table:
@@ -112,7 +112,7 @@ def _matched(nodes: list[tuple[Node, Ids]], events: Ids, frame: Frame) -> Table:
     columns: dict[str, Ids] = {}
     for node, column in nodes:
         if isinstance(node, Constant):
-            wanted = column == frame.dictionary.encode(node.term)
+            wanted = column == frame.constant(node.term)
         elif node.name in columns:
             wanted = column == columns[node.name]
         else:

@@ -122,7 +122,7 @@ def _compared(op: str, left: Expression, right: Expression, table: Table, frame:
     if isinstance(left, Constant) and isinstance(right, Var):
         return _compared(_MIRROR[op], right, left, table, frame)
     if isinstance(left, Var) and isinstance(right, Constant):
-        constant = frame.dictionary.encode(right.term)
+        constant = frame.constant(right.term)
 
         def decide(terms: Ids) -> Truth:
             return compare(op, terms, np.full(len(terms), constant, dtype=np.int32), frame.functions)
@@ -184,7 +184,7 @@ def ids(expression: Expression, table: Table, frame: Frame) -> Ids:
         case Var(name):
             return _variable(name, table, frame)
         case Constant(term):
-            return np.full(table.size, frame.dictionary.encode(term), dtype=np.int32)
+            return np.full(table.size, frame.constant(term), dtype=np.int32)
         case Arithmetic() | Unary("+" | "-"):
             return _computed(expression, table, frame)
         case And() | Or() | Unary() | Compare() | In() | Exists():
@@ -281,13 +281,13 @@ def _labelled_blanks(labels: Ids, table: Table, frame: Frame) -> Ids:
     """BNODE(label): one blank node per label and solution (section 17.4.2.9)."""
     kinds = frame.functions.values.extend().kind[labels]
     blanks = np.zeros(table.size, dtype=np.int32)
+    # Expressions bound one after the other keep the column of events, so it tells whose rows these are.
+    _, made = frame.blanks.setdefault(id(table.events), (table.events, {}))
     for row in np.flatnonzero(kinds == Kind.STRING).tolist():
-        event = 0 if table.events is None else int(table.events[row])
-        key = (event, row, int(labels[row]))
-        found = frame.blanks.get(key)
-        if found is None:
-            found = frame.blanks[key] = frame.dictionary.encode(BlankNode(uuid.uuid4().hex))
-        blanks[row] = found
+        key = (row, int(labels[row]))
+        if key not in made:
+            made[key] = frame.dictionary.encode(BlankNode(uuid.uuid4().hex))
+        blanks[row] = made[key]
     return blanks
 
 

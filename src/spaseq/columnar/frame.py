@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from pyoxigraph import Literal
 
+from spaseq.algebra.expressions import Term
 from spaseq.algebra.patterns import Pattern
 from spaseq.columnar.kernels.cache import FunctionCache
 from spaseq.columnar.knowledge import Knowledge
@@ -42,13 +43,17 @@ class Frame:
     base: str | None = None
     origin: Ids | None = None
     outer: Mapping[str, Ids] = field(default_factory=dict)
-    blanks: dict[tuple[int, int, int], int] = field(default_factory=dict)
-    """The blank nodes that BNODE(label) made, by event, row and label."""
+    blanks: dict[int, tuple[Ids | None, dict[tuple[int, int], int]]] = field(default_factory=dict)
+    """The blank nodes that BNODE(label) made, by identity of the rows' events, then by row and label."""
 
     @property
     def count(self) -> int:
         """The number of (virtual) events."""
         return self.views.count if self.origin is None else len(self.origin)
+
+    def constant(self, term: Term) -> int:
+        """The id of a term of the query."""
+        return self.functions.constant(term)
 
     def all_events(self) -> Ids:
         """Every event in question."""

@@ -9,9 +9,9 @@ from spaseq.algebra.patterns import OrderKey
 from spaseq.columnar.expressions import ids, needs_events
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.kernels.compare import TRUE, compare
+from spaseq.columnar.kernels.numbers import numbers_of, sort_keys
 from spaseq.columnar.kernels.oracle import order
 from spaseq.columnar.table import Ids, Table
-from spaseq.model.values import Kind
 
 Ranks = npt.NDArray[np.int64]
 
@@ -45,13 +45,10 @@ def ranks(column: Ids, frame: Frame) -> Ranks:
 
 
 def _ranked(terms: Ids, frame: Frame) -> Ranks:
-    values = frame.functions.values.extend()
-    kinds, numbers = values.kind[terms], values.number[terms]
+    keys = sort_keys(numbers_of(terms, frame.functions))
+    if keys is not None:
+        return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64) + 1
     rank = np.empty(len(terms), dtype=np.int64)
-    plain = (kinds == Kind.INTEGER) & values.exact[terms]
-    if bool(plain.all()) or (bool((kinds == Kind.DOUBLE).all()) and not np.isnan(numbers).any()):
-        rank[:] = np.unique(numbers, return_inverse=True)[1].reshape(-1) + 1
-        return rank
     sequence = np.array(order(frame.dictionary.decode_many(terms)), dtype=np.intp)
     placed = terms[sequence]
     equal = compare("=", placed[:-1], placed[1:], frame.functions) == TRUE

@@ -44,7 +44,7 @@ def path_table(path: Path, ends: Ends, frame: Frame, starts: Table | None = None
     """
     match path:
         case Link(iri):
-            return _pairs(frame.views.predicate(frame.dictionary.encode(iri.term)))
+            return _pairs(frame.views.predicate(frame.constant(iri.term)))
         case Inverse(inner):
             if isinstance(inner, (Inverse, PathRepeat, PathSequence, PathAlternative)):
                 return path_table(mirrored(inner), ends, frame, starts)
@@ -103,7 +103,7 @@ def nullable(path: Path) -> bool:
 
 
 def _ids(iris: tuple[Constant, ...], frame: Frame) -> Ids:
-    return np.array([frame.dictionary.encode(iri.term) for iri in iris], dtype=np.int32)
+    return np.array([frame.constant(iri.term) for iri in iris], dtype=np.int32)
 
 
 def _pairs(edges: Edges) -> Table:

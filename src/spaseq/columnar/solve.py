@@ -170,7 +170,7 @@ def _graph_table(name: Var | Constant, inner: Pattern, frame: Frame) -> Table:
 def _named(table: Table, name: Var | Constant, graphs: Ids, frame: Frame) -> Table:
     """The rows of the named graph, or of every graph with its name as one more binding."""
     if isinstance(name, Constant):
-        return table.where(graphs == frame.dictionary.encode(name.term))
+        return table.where(graphs == frame.constant(name.term))
     mine = table.columns.get(name.name)
     if mine is not None:
         table, graphs = table.where((mine == 0) | (mine == graphs)), graphs[(mine == 0) | (mine == graphs)]

@@ -31,7 +31,7 @@ class FunctionCache:
     """The value columns of a dictionary and what functions made of its terms."""
 
     __slots__ = (
-        "_combined", "_dictionary", "_generation", "_mantissas", "_scales", "_single", "_tests",
+        "_combined", "_constants", "_dictionary", "_generation", "_mantissas", "_scales", "_single", "_tests",
         "empty", "false", "true", "values",
     )  # fmt: skip
 
@@ -48,6 +48,7 @@ class FunctionCache:
         self._mantissas: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._scales: npt.NDArray[np.int8] = np.zeros(0, dtype=np.int8)
         self._single: dict[Hashable, Ids] = {}
+        self._constants: dict[Term, int] = {}
         self._tests: dict[Hashable, npt.NDArray[np.int8]] = {}
         self._combined: dict[Hashable, dict[tuple[int, ...], int]] = {}
 
@@ -56,6 +57,13 @@ class FunctionCache:
         if self._generation != self._dictionary.generation:
             self._forget()
         return self
+
+    def constant(self, term: Term) -> int:
+        """The id of a term of the query."""
+        known = self._constants.get(term)
+        if known is None:
+            known = self._constants[term] = self._dictionary.encode(term)
+        return known
 
     def decode_many(self, ids: Ids) -> list[Term]:
         """The terms of ids that are bound."""

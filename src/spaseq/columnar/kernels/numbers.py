@@ -173,6 +173,16 @@ def total(numbers: Numbers, owners: npt.NDArray[np.intp], count: int) -> Numbers
     return Numbers(kind, sums, scale, np.zeros(count))
 
 
+def sort_keys(numbers: Numbers) -> Longs | Doubles | None:
+    """Keys in the order of the numbers, equal for equal ones; None if they are of too many sorts, or too large."""
+    if bool((numbers.kind == _DOUBLE).all()):
+        return numbers.double
+    if not bool(((numbers.kind != 0) & (numbers.kind <= _DECIMAL)).all()):
+        return None
+    keys, fits = _scaled(numbers.mantissa, int(numbers.scale.max(initial=0)) - numbers.scale)
+    return keys if bool(fits.all()) else None
+
+
 def encode_numbers(numbers: Numbers, rows: Mask, cache: FunctionCache) -> Ids:
     """The terms of the given rows, spelled as pyoxigraph spells them."""
     ids = np.zeros(len(rows), dtype=np.int32)

@@ -130,7 +130,9 @@ def test_head_and_shoulders_finds_the_seven_trades() -> None:
     """Query 3: left shoulder 12, head 15, right shoulder 14."""
     matches = found("stock-head-and-shoulders", trades(10, 12, 11, 15, 12, 14, 13, 20))
     assert len(matches) == 1
-    assert rows(matches)[0].startswith("10:00-10:06 company=Google p1=10 p2=12 p3=11 p4=15 p5=12 p6=14 p7=13 ")
+    assert rows(matches)[0].startswith(
+        "10:00-10:06 company=Google p1=10 p2=12 p3=11 p4=15 p5=12 p6=14 p7=13 "
+    )
 
 
 def test_a_right_shoulder_above_the_head_is_none() -> None:

@@ -36,8 +36,8 @@ class CompiledQuery:
         """The query's text without what carries no meaning: comments, layout, prefixes."""
         return format_query(replace(self.syntax, prologue=ast.Prologue()))
 
-    def explain(self, format: str = "text") -> str:
-        """The plan, as text, json, mermaid, dot or html."""
+    def explain(self, format: str = "text") -> str:  # noqa: A002 - the contract's name
+        """The plan, as text, json, mermaid, dot, svg or html."""
         from spaseq.planner.explain import explain
 
         return explain(self, format)

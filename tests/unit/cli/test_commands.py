@@ -112,7 +112,11 @@ def test_json_has_one_object_per_file_with_its_findings(write: Callable[..., str
     done = run("check", "--format", "json", *files)
     found = json.loads(done.stdout)["files"]
     assert done.exit_code == 2
-    assert [(f["file"], f["ok"]) for f in found] == [("a.spaseq", False), ("b.spaseq", True), ("c.spaseq", False)]
+    assert [(f["file"], f["ok"]) for f in found] == [
+        ("a.spaseq", False),
+        ("b.spaseq", True),
+        ("c.spaseq", False),
+    ]
     first = found[0]["diagnostics"][0]
     assert (first["severity"], first["code"], first["line"], first["column"]) == ("error", "SPQ302", 1, 8)
     assert found[1]["diagnostics"][0]["code"] == "SPW101"
@@ -150,7 +154,10 @@ def test_explain_writes_a_file(write: Write, tmp_path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_one_sentence(write: Write) -> None:
     """Status 2 and no stack trace."""
     done = run("explain", write(GOOD), "--output", "no/such/folder.txt")
-    assert (done.exit_code, done.stderr) == (2, "error: cannot write no/such/folder.txt: no such file or directory\n")
+    assert (done.exit_code, done.stderr) == (
+        2,
+        "error: cannot write no/such/folder.txt: no such file or directory\n",
+    )
 
 
 def test_explain_of_a_wrong_query_shows_its_errors(write: Write) -> None:
@@ -176,7 +183,7 @@ def test_the_demo_shows_query_plan_streams_matches_and_the_way_on() -> None:
         "Why not more",
         "Where to go next",
     ]
-    assert 'C 10:14  :storage-1' in done.stdout
+    assert "C 10:14  :storage-1" in done.stdout
 
 
 def test_the_demo_finds_what_it_says() -> None:
@@ -213,7 +220,9 @@ def test_the_version_is_the_package_s() -> None:
     assert run("--version").stdout == f"spaseq, version {spaseq.__version__}\n"
 
 
-@pytest.mark.parametrize("arguments", [["chek"], ["check"], ["explain", "q", "--format", "pdf"], ["check", "--nope"]])
+@pytest.mark.parametrize(
+    "arguments", [["chek"], ["check"], ["explain", "q", "--format", "pdf"], ["check", "--nope"]]
+)
 def test_a_wrong_command_line_has_status_2(arguments: list[str]) -> None:
     """As the contract says."""
     assert run(*arguments).exit_code == 2

@@ -65,7 +65,9 @@ def corpus() -> list[str]:
 @pytest.mark.parametrize("style", ["text", "json", "mermaid", "dot", "svg"])
 def test_the_plan_of_the_first_paper_query_is_as_reviewed(style: str, golden: Golden) -> None:
     """What users see of Query 1, in every format that is compared line by line."""
-    query = compile_query((ROOT / "examples/smart-grid.spaseq").read_text(encoding="utf-8"), name="smart-grid")
+    query = compile_query(
+        (ROOT / "examples/smart-grid.spaseq").read_text(encoding="utf-8"), name="smart-grid"
+    )
     ending = {"text": "txt", "mermaid": "mmd"}.get(style, style)
     golden(f"tests/goldens/explain/smart-grid.{ending}", explain(query, style))
 
@@ -179,7 +181,9 @@ def test_shared_and_iteration_variables_are_told_apart() -> None:
 
 def test_the_window_is_at_every_step() -> None:
     """The rule that pushes windows is visible in the plan."""
-    facts = explanation(compiled("A ; B", "A { ?x :p ?y }", "B { ?x :q ?z }", rest="WITHIN 90 SECONDS SLIDING"))
+    facts = explanation(
+        compiled("A ; B", "A { ?x :p ?y }", "B { ?x :q ?z }", rest="WITHIN 90 SECONDS SLIDING")
+    )
     assert {step.window for step in facts.steps} == {"WITHIN 90 SECONDS SLIDING"}
 
 
@@ -219,7 +223,9 @@ def test_json_carries_the_fields_of_the_explanation() -> None:
 def records(kind: type, seen: dict[str, type]) -> dict[str, type]:
     """The dataclasses a dataclass is made of, by name."""
     seen[kind.__name__] = kind
-    for hint in get_type_hints(kind, {**vars(__import__("spaseq.planner.explain.facts", fromlist=["x"]))}).values():
+    for hint in get_type_hints(
+        kind, {**vars(__import__("spaseq.planner.explain.facts", fromlist=["x"]))}
+    ).values():
         for part in (hint, *get_args(hint)):
             if isinstance(part, type) and is_dataclass(part) and part.__name__ not in seen:
                 records(part, seen)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import RdfFormat, parse
 
 from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
@@ -64,10 +60,24 @@ IRIS = st.sampled_from(
 )
 BLANKS = st.sampled_from(["_:a", "_:b0", "_:x.y", "_:é", "_:0-1"])
 TEXTS = st.sampled_from(
-    ["", "x", "tab\\t", "raw\ttab", "q\\\"uo", "back\\\\", "\\u00e9é", "\\U0001F600😀", "\\'", "\\u0001", "\x7f"]
+    [
+        "",
+        "x",
+        "tab\\t",
+        "raw\ttab",
+        'q\\"uo',
+        "back\\\\",
+        "\\u00e9é",
+        "\\U0001F600😀",
+        "\\'",
+        "\\u0001",
+        "\x7f",
+    ]
     + ["\ufffe", "long " * 30]
 )
-TAILS = st.sampled_from(["", "@en", "@en-GB", "@x-private", f"^^<{XSD}string>", f"^^<{XSD}integer>", "^^<urn:dt>"])
+TAILS = st.sampled_from(
+    ["", "@en", "@en-GB", "@x-private", f"^^<{XSD}string>", f"^^<{XSD}integer>", "^^<urn:dt>"]
+)
 LITERALS = st.builds(lambda text, tail: f'"{text}"{tail}', TEXTS, TAILS)
 NAMES = st.sampled_from(["<http://e/g1>", "<http://e/g2>", "_:g", "<http://e/g?q=1>"])
 TIMES = st.one_of(
@@ -76,10 +86,12 @@ TIMES = st.one_of(
     st.datetimes().map(lambda d: f'"{d.isoformat()}Z"^^<{XSD}dateTime>'),
     st.datetimes().map(lambda d: f'"{d.isoformat()}+01:30"^^<{XSD}dateTime>'),
     st.dates().map(lambda d: f'"{d.isoformat()}"^^<{XSD}date>'),
-    st.sampled_from([f'"1.5E3"^^<{XSD}double>', '"now"', f'"2020-02-30T00:00:00Z"^^<{XSD}dateTime>', "<http://e/t>"]),
+    st.sampled_from(
+        [f'"1.5E3"^^<{XSD}double>', '"now"', f'"2020-02-30T00:00:00Z"^^<{XSD}dateTime>', "<http://e/t>"]
+    ),
 )
 GAPS = st.sampled_from([" ", "\t", "  ", ""])
-ENDS = st.sampled_from(["\n", "\r\n", " # comment\n", "\n\n", "\n# a <b> \"c\"\n"])
+ENDS = st.sampled_from(["\n", "\r\n", " # comment\n", "\n\n", '\n# a <b> "c"\n'])
 
 
 @st.composite
@@ -103,7 +115,9 @@ def pieces(draw: st.DrawFn) -> str:
         return quads + stamp
     if kind < 8:
         return stamp + quads
-    odd = draw(st.sampled_from(["garbage", '<http://e/a> <http://e/b> "c" .', "<rel> <http://e/p> 5", '"', "\xff\n"]))
+    odd = draw(
+        st.sampled_from(["garbage", '<http://e/a> <http://e/b> "c" .', "<rel> <http://e/p> 5", '"', "\xff\n"])
+    )
     return {8: quads, 9: stamp, 10: odd + "\n", 11: quads + odd + "\n" + stamp}[kind]
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
-from typing import BinaryIO, cast
+from typing import BinaryIO, Final, cast
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
@@ -22,6 +23,8 @@ from spaseq.io.lines import Step
 from spaseq.io.options import ReadOptions
 from spaseq.io.sources import ByteReader
 from spaseq.model.terms import Term
+
+_LONGEST_FRAME: Final = 1 << 30
 
 
 def read_jelly(reader: ByteReader, options: ReadOptions, source: str) -> Iterator[Step]:
@@ -50,8 +53,6 @@ class _Undecodable(Exception):
 
 def _frames(reader: ByteReader) -> Iterator[list[Quad]]:
     """The quads of every frame; triples are quads of the default graph."""
-    import io
-
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     from pyjelly.errors import JellyAssertionError, JellyConformanceError
     from pyjelly.integrations.generic.parse import parse_jelly_grouped
@@ -60,11 +61,12 @@ def _frames(reader: ByteReader) -> Iterator[list[Quad]]:
         DecodeError, JellyConformanceError, JellyAssertionError, NotImplementedError, ValueError, KeyError,
         IndexError, TypeError, AssertionError, EOFError, RuntimeError,
     )  # fmt: skip
-    buffered = io.BufferedReader(reader, 1 << 16)
-    if not buffered.peek(1):
+    source = _FrameInput(reader)
+    if not source.read(1):
         return
+    source.seek(-1, io.SEEK_CUR)
     try:
-        frames = parse_jelly_grouped(cast("BinaryIO", buffered))
+        frames = parse_jelly_grouped(cast("BinaryIO", source))
     except wrong as error:
         raise _Undecodable(str(error) or type(error).__name__) from None
     while True:
@@ -76,6 +78,35 @@ def _frames(reader: ByteReader) -> Iterator[list[Quad]]:
         if quads is None:
             return
         yield quads
+
+
+class _FrameInput(io.RawIOBase):
+    """A reader as pyjelly wants it: it looks at the first bytes and goes back, then reads whole frames."""
+
+    def __init__(self, reader: ByteReader) -> None:
+        self._buffered = io.BufferedReader(reader, 1 << 16)
+        self._last = b""
+        self._again = b""
+
+    def seekable(self) -> bool:
+        """By the few bytes that were read last."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes; a length that no frame has is refused before memory is asked for."""
+        if size > _LONGEST_FRAME:
+            raise ValueError(f"a frame of {size} bytes is too long")
+        again = self._again if size < 0 else self._again[:size]
+        self._again = self._again[len(again) :]
+        self._last = again + (self._buffered.read(size if size < 0 else size - len(again)) or b"")
+        return self._last
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go back into what was read last."""
+        if whence != io.SEEK_CUR or not -len(self._last) <= offset <= 0:
+            raise OSError("only what was read last can be read again")
+        self._again = (self._last[len(self._last) + offset :] if offset else b"") + self._again
+        return 0
 
 
 def _quad(statement: tuple[object, ...]) -> Quad:

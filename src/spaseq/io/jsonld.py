@@ -21,7 +21,9 @@ from spaseq.io.options import ReadOptions
 from spaseq.io.sources import ByteReader
 
 _TOKEN = re.compile(rb'"(?:[^"\\\n\r]++|\\.)*+"|[\[\]{}]|,', re.DOTALL)
+_LINE_START = re.compile(rb"\n[ \t,]*\{")
 _MOST_ERRORS: Final = 100
+_LONGEST_VALUE: Final = 1 << 26
 
 
 class JsonLdReader:
@@ -36,7 +38,7 @@ class JsonLdReader:
 
     def streams(self, data: bytes) -> bool:
         """Whether the input is one document that does not end within its first piece."""
-        return data.lstrip()[:1] == b"{" and next(values(data, False), None) is None
+        return data.lstrip()[:1] == b"{" and next_value(data, 0, False) is None
 
     def step(self, data: bytes, first_line: int, end: End | None) -> Step:
         """Events of a piece of JSON-LD; what is not settled waits for more, unless this is the end."""
@@ -44,19 +46,21 @@ class JsonLdReader:
         if not self._begun and data.lstrip()[:1] == b"[":  # what is inside the array stands side by side
             data = data.replace(b"[", b" ", 1)
         line, counted, reached = first_line, 0, 0
-        for start, stop in values(data, end is not None):
-            text = data[start:stop]
+        while (span := next_value(data, reached, end is not None)) is not None:
+            start, stop = span
             line += data.count(b"\n", counted, start)
-            counted, reached = start, stop
-            at = Mark(line, start)
+            counted, at = start, Mark(line, start)
             try:
-                quads: list[Quad] = list(parse(text, format=RdfFormat.JSON_LD))
+                quads: list[Quad] = list(parse(data[start:stop], format=RdfFormat.JSON_LD))
             except SyntaxError as error:
+                stop = _next_start(data, start, stop)
                 cut = end is not None and stop == len(data)
-                assembler.damaged(Damage(message_of(error), at, text.decode("utf-8", "replace"), cut=cut))
-                continue
+                text = data[start:stop].decode("utf-8", "replace")
+                assembler.damaged(Damage(message_of(error), at, text, cut=cut))
+                quads = []
             for quad in quads:
                 assembler.quad(quad, at)
+            reached = stop
         tell_damage(assembler, end, Mark(line, reached))
         step = step_of(data, assembler, reached, end)
         self._begun = self._begun or step.consumed > 0
@@ -98,13 +102,13 @@ class JsonLdReader:
         return Step(events, bad, 0, 0)
 
 
-def values(data: bytes, final: bool) -> Iterator[tuple[int, int]]:
-    """The spans of the values that stand side by side in a piece of JSON; the last only if it is closed.
+def next_value(data: bytes, begin: int, final: bool) -> tuple[int, int] | None:
+    """The span of the first object or array from an offset on; one that is not closed only at the end.
 
-    Commas between them and the bracket that closes the array around them are passed over.
+    Commas between values and the bracket that closes the array around them are passed over.
     """
     start, depth = -1, 0
-    for found in _TOKEN.finditer(data):
+    for found in _TOKEN.finditer(data, begin):
         text = found[0]
         if text in (b"{", b"["):
             if depth == 0:
@@ -113,10 +117,22 @@ def values(data: bytes, final: bool) -> Iterator[tuple[int, int]]:
         elif text in (b"}", b"]") and depth > 0:
             depth -= 1
             if depth == 0:
-                yield start, found.end()
-                start = -1
-    if final and start >= 0:
-        yield start, len(data)
+                return start, found.end()
+    if start >= 0 and (final or len(data) - start > _LONGEST_VALUE):
+        return start, len(data)
+    return None
+
+
+def _next_start(data: bytes, start: int, stop: int) -> int:
+    """Where an unreadable value really ends: at a line inside it that begins another, no deeper indented.
+
+    A bracket too many or too few must not take the values behind it along.
+    """
+    column = start - (data.rfind(b"\n", 0, start) + 1)
+    for found in _LINE_START.finditer(data, start, stop):
+        if found.end() - 1 - (found.start() + 1) <= column:
+            return found.end() - 1
+    return stop
 
 
 class _Joined(io.RawIOBase):

@@ -7,7 +7,7 @@ else through pyoxigraph. No more than a piece of input, or one event if it is la
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import Quad, RdfFormat, parse
 
@@ -20,13 +20,17 @@ from spaseq.io.jsonld import JsonLdReader
 from spaseq.io.lines import Assembler, End, Step, assemble_lines
 from spaseq.io.options import DEFAULTS, ReadOptions
 from spaseq.io.sources import ByteReader, PathLike, Source, find_sources
-from spaseq.io.trig import TrigReader
+from spaseq.io.trig import TrigReader, trig_quads
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.terms import BlankScopes
 
 if TYPE_CHECKING:
     from spaseq.model.batch import EventBatch
+
+
+_LONG_DOCUMENT: Final = 1 << 20
+"""A single JSON-LD document of at least this size is streamed."""
 
 
 def read_graph_events(
@@ -143,9 +147,10 @@ def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator
         case "jelly":
             yield from read_jelly(reader, options, source.name)
         case "jsonld":
-            head = reader.read(options.chunk_bytes)
+            size = max(options.chunk_bytes, _LONG_DOCUMENT)
+            head = reader.read(size)
             documents = JsonLdReader(options, source.name)
-            if len(head) == options.chunk_bytes and documents.streams(head):
+            if len(head) == size and documents.streams(head):
                 yield from documents.stream(head, reader)
             else:
                 yield from _pieces(documents, head, reader, options.chunk_bytes)
@@ -197,14 +202,18 @@ def _pieces(
         wanted = size if step.consumed else max(2 * wanted, len(data))
 
 
-def read_quads(data: bytes, file_format: str = "nquads", *, compiled: bool = False) -> Iterator[Quad]:
+def read_quads(
+    data: bytes, file_format: str = "nquads", *, compiled: bool = False, base_iri: str | None = None
+) -> Iterator[Quad]:
     """The quads of a text, without any thought of events; a `SyntaxError` has the line.
 
     ``compiled`` reads N-Quads and N-Triples with the byte kernel, as large inputs are.
     """
-    syntax = {"nquads": RdfFormat.N_QUADS, "ntriples": RdfFormat.N_TRIPLES, "trig": RdfFormat.TRIG}
-    if compiled and file_format != "trig":
+    if file_format == "trig":
+        return trig_quads(data, base_iri)
+    syntax = RdfFormat.N_QUADS if file_format == "nquads" else RdfFormat.N_TRIPLES
+    if compiled:
         from spaseq.io.quads import lex_quads
 
-        return iter(lex_quads(data, syntax[file_format]))
-    return iter(parse(data, format=syntax[file_format]))
+        return iter(lex_quads(data, syntax))
+    return iter(parse(data, format=syntax))

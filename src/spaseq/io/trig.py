@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from pyoxigraph import DefaultGraph, RdfFormat, parse
+from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
 
 from spaseq.io.assemble import Damage, GraphAssembler, Mark
 from spaseq.io.labels import numbered
@@ -25,10 +25,12 @@ _TOKEN = re.compile(
     rb'|"(?:[^"\\\n\r]++|\\.)*+"|\'(?:[^\'\\\n\r]++|\\.)*+\')'
     rb'|(?P<iri><[^<>"{}|^`\x00-\x20]*+>)'
     rb"|(?P<brace>[{}])"
+    rb"|(?P<keyword>@(?:prefix|base|version)(?![\w-]))"
     rb"|(?P<word>(?:\\.|[^\s<>\"'{}\[\]();,#\\])++)"
     rb"|(?P<mark>.)",
     re.DOTALL,
 )
+_COMMENT = re.compile(rb"#[^\n\r]*")
 _LONGEST_STRING: Final = 1 << 26
 _DOTTED: Final = (b"@PREFIX", b"@BASE", b"@VERSION")
 _UNDOTTED: Final = (b"PREFIX", b"BASE")
@@ -44,6 +46,38 @@ class Statement:
     declares: bool = False
 
 
+class Declarations:
+    """The prefixes and the base in force, with absolute IRIs, so that a later base does not change them."""
+
+    __slots__ = ("_base", "_written", "_resolved", "text")
+
+    def __init__(self, base_iri: str | None = None) -> None:
+        self._base = base_iri
+        self._written: dict[bytes, bytes] = {}
+        self._resolved: dict[bytes, bytes] = {}
+        self.text = b"\n"
+
+    def copy(self) -> Declarations:
+        """The same declarations, to add others to."""
+        twin = Declarations(self._base)
+        twin._written, twin._resolved, twin.text = dict(self._written), dict(self._resolved), self.text
+        return twin
+
+    def add(self, text: bytes) -> None:
+        """Take a declaration that pyoxigraph accepts; a later one of the same name takes its place."""
+        kind, _, name = _key(text).partition(b" ")
+        if kind == b"version" or self._written.get(kind + b" " + name) == text:
+            return
+        term = name if kind == b"prefix" else b"<>"
+        probe = self.text + text + b" <urn:x> <urn:x> " + term + b" ."
+        iri = next(iter(parse(probe, format=RdfFormat.TRIG, base_iri=self._base))).object
+        if kind == b"base":  # what was written may mean something else now
+            self._written.clear()
+        self._written[kind + b" " + name] = text
+        self._resolved[kind + b" " + name] = f"@{kind.decode()} {name.decode()} {iri} .".encode()
+        self.text = b"\n".join(self._resolved.values()) + b"\n"
+
+
 class TrigReader:
     """Reads TriG piece by piece; remembers the declarations that are settled."""
 
@@ -52,20 +86,20 @@ class TrigReader:
     def __init__(self, options: ReadOptions, source: str) -> None:
         self._options = options
         self._source = source
-        self._declared: dict[bytes, bytes] = {}
+        self._declared = Declarations()
 
     def step(self, data: bytes, first_line: int, end: End | None) -> Step:
         """Events of a piece of TriG; what is not settled waits for more, unless this is the end."""
         assembler = GraphAssembler(self._options.timestamp_predicate, self._options.time_unit, self._source)
-        declared = dict(self._declared)
-        news: list[tuple[int, bytes, bytes]] = []
+        declared = self._declared.copy()
+        news: list[tuple[int, bytes]] = []
         line, counted, reached = first_line, 0, 0
         for statement in statements(data, end is not None):
             text = data[statement.start : statement.end]
             line += data.count(b"\n", counted, statement.start)
             counted, reached = statement.start, statement.end
             at = Mark(line, statement.start)
-            prologue = b"\n".join(declared.values()) + b"\n"
+            prologue = declared.text
             try:
                 quads = list(parse(prologue + text, format=RdfFormat.TRIG))
             except SyntaxError as error:
@@ -74,21 +108,41 @@ class TrigReader:
                 assembler.damaged(Damage(message_of(error), at, shown, _names(prologue, text), cut))
                 continue
             if statement.declares:
-                declared[_key(text)] = text
-                news.append((statement.start, _key(text), text))
+                declared.add(text)
+                news.append((statement.start, text))
             for quad in quads:
                 assembler.quad(quad, at)
         tell_damage(assembler, end, Mark(line, reached))
         step = step_of(data, assembler, reached, end)
-        self._declared.update({key: text for start, key, text in news if start < step.consumed})
+        for start, text in news:
+            if start < step.consumed:
+                self._declared.add(text)
         return Step([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
+
+
+def trig_quads(data: bytes, base_iri: str | None = None) -> Iterator[Quad]:
+    """The quads of a TriG text, statement by statement; a `SyntaxError` has the line of its statement."""
+    declared = Declarations(base_iri)
+    for statement in statements(data, True):
+        text = data[statement.start : statement.end]
+        prologue = declared.text
+        try:
+            yield from list(parse(prologue + text, format=RdfFormat.TRIG, base_iri=base_iri))
+        except SyntaxError as error:
+            line = data.count(b"\n", 0, statement.start) + 1
+            found = SyntaxError(f"line {line}: {message_of(error)}")
+            found.lineno = line
+            raise found from None
+        if statement.declares:
+            declared.add(text)
 
 
 def _key(text: bytes) -> bytes:
     """What a declaration declares: a later one of the same takes its place."""
-    words = text.split(None, 2)
-    kind = words[0].lower().lstrip(b"@")
-    return kind + b" " + words[1] if kind == b"prefix" and len(words) > 1 else kind
+    head = text.partition(b"<")[0].lstrip(b"@")
+    kind = re.match(rb"[a-zA-Z]+", head)
+    word = kind[0] if kind is not None else b""
+    return word.lower() + b" " + b"".join(_COMMENT.sub(b"", head[len(word) :]).split())
 
 
 def _names(prologue: bytes, text: bytes) -> frozenset[str]:

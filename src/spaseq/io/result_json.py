@@ -1,0 +1,158 @@
+"""Matches as JSON lines (CONTRACT section 2): one at a time, and whole columns of ids at once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+
+from spaseq.model.matches import Match, MatchedEvent
+from spaseq.model.terms import Term
+from spaseq.temporal.instants import XSD, format_instant
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from spaseq.model.dictionary import TermDictionary
+
+_STRING: Final = XSD + "string"
+_LONGEST_CACHE: Final = 1 << 18
+
+
+def text_json(text: str) -> str:
+    """A text as JSON."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def term_json(term: Term) -> str:
+    """A term as in SPARQL 1.1 Query Results JSON.
+
+    >>> term_json(NamedNode("http://ex.org/H1"))
+    '{"type":"uri","value":"http://ex.org/H1"}'
+    """
+    value = text_json(term.value)
+    match term:
+        case NamedNode():
+            return f'{{"type":"uri","value":{value}}}'
+        case BlankNode():
+            return f'{{"type":"bnode","value":{value}}}'
+        case Literal() if term.language is not None:
+            return f'{{"type":"literal","value":{value},"xml:lang":{text_json(term.language)}}}'
+        case Literal() if term.datatype.value != _STRING:
+            return f'{{"type":"literal","value":{value},"datatype":{text_json(term.datatype.value)}}}'
+        case _:
+            return f'{{"type":"literal","value":{value}}}'
+
+
+def bindings_json(bindings: dict[str, Term]) -> str:
+    """The bound variables of a match, in their order."""
+    return "{" + ",".join(f"{text_json(name)}:{term_json(term)}" for name, term in bindings.items()) + "}"
+
+
+def event_json(event: MatchedEvent) -> str:
+    """One event of a match."""
+    fields = f'"step":{text_json(event.step)},"stream":{text_json(event.stream)}'
+    fields += f',"time":"{format_instant(event.instant)}"'
+    if event.graph is not None:
+        name = event.graph.value if isinstance(event.graph, NamedNode) else str(event.graph)
+        fields += f',"graph":{text_json(name)}'
+    return "{" + fields + "}"
+
+
+def events_json(events: Sequence[MatchedEvent]) -> str:
+    """The events of a match, in step order."""
+    return "[" + ",".join(map(event_json, events)) + "]"
+
+
+def graph_json(triples: frozenset[Triple]) -> str:
+    """The graph of a CONSTRUCT query as a text in N-Triples, sorted."""
+    return text_json("".join(sorted(f"{triple} .\n" for triple in triples)))
+
+
+def match_line(match: Match, *, query: str | None = None, provenance: bool = False, ask: bool = False) -> str:
+    """One line, keys in the order of the contract."""
+    head = "" if query is None else f'"query":{text_json(query)},'
+    if provenance:
+        head += f'"match":{text_json(match.identity)},'
+    body = f'"time":"{format_instant(match.instant)}","start":"{format_instant(match.begin)}"'
+    if ask:
+        body += ',"boolean":true'
+    elif match.triples is not None:
+        body += f',"graph":{graph_json(match.triples)}'
+    else:
+        body += f',"bindings":{bindings_json(match.bindings)}'
+    tail = f',"events":{events_json(match.events)}' if provenance else ""
+    return f"{{{head}{body}{tail}}}\n"
+
+
+def no_match_line(query: str | None = None) -> str:
+    """What ASK says of a finite input without match."""
+    head = "" if query is None else f'"query":{text_json(query)},'
+    return f'{{{head}"boolean":false}}\n'
+
+
+class ColumnLines:
+    """Matches given as columns of ids, as JSON lines; every distinct term is spelled once.
+
+    Follow a `compact` of the dictionary by itself: ids of another generation are forgotten.
+    """
+
+    __slots__ = ("_dictionary", "_fragments", "_generation", "_seconds")
+
+    def __init__(self, dictionary: TermDictionary) -> None:
+        self._dictionary = dictionary
+        self._generation = dictionary.generation
+        self._fragments: dict[str, dict[int, str]] = {}
+        self._seconds: dict[int, str] = {}
+
+    def lines(
+        self,
+        times: npt.NDArray[np.int64],
+        starts: npt.NDArray[np.int64],
+        columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
+        *,
+        query: str | None = None,
+    ) -> bytes:
+        """The lines of many matches; 0 is unbound and absent."""
+        if self._generation != self._dictionary.generation:
+            self._generation = self._dictionary.generation
+            self._fragments.clear()
+        head = "" if query is None else f'"query":{text_json(query)},'.replace("%", "%%")
+        spelled = [self._spelled(name, ids) for name, ids in columns]
+        if all(bool(ids.all()) for _, ids in columns):
+            slots = ",".join(["%s"] * len(columns))
+            template = f'{{{head}"time":"%s","start":"%s","bindings":{{{slots}}}}}\n'
+            rows = zip(self._instants(times), self._instants(starts), *spelled, strict=True)
+        else:
+            template = f'{{{head}"time":"%s","start":"%s","bindings":{{%s}}}}\n'
+            joined = [",".join(filter(None, row)) for row in zip(*spelled, strict=True)]
+            rows = zip(self._instants(times), self._instants(starts), joined, strict=True)
+        return "".join(map(template.__mod__, rows)).encode()
+
+    def _spelled(self, name: str, ids: npt.NDArray[np.int32]) -> list[str]:
+        """For every row ``"name":{term}``, or nothing where it is unbound."""
+        known = self._fragments.setdefault(name, {0: ""})
+        if len(known) > _LONGEST_CACHE:
+            known.clear()
+            known[0] = ""
+        listed: list[int] = ids.tolist()
+        key = text_json(name)
+        for term in set(listed).difference(known):
+            known[term] = f"{key}:{term_json(self._dictionary.decode(term))}"
+        return [known[term] for term in listed]
+
+    def _instants(self, instants: npt.NDArray[np.int64]) -> list[str]:
+        if len(self._seconds) > _LONGEST_CACHE:
+            self._seconds.clear()
+        return [self._instant(instant) for instant in instants.tolist()]
+
+    def _instant(self, instant: int) -> str:
+        """An instant, its whole second spelled once."""
+        second, fraction = divmod(instant, 1_000_000)
+        text = self._seconds.get(second)
+        if text is None:
+            text = self._seconds[second] = format_instant(second * 1_000_000)
+        return text if not fraction else f"{text[:-1]}.{fraction:06d}".rstrip("0") + "Z"

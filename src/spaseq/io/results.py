@@ -1,0 +1,268 @@
+"""Writers of matches: JSON lines, CSV, SPARQL results JSON, N-Quads and TriG (CONTRACT section 2)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import BinaryIO, Final, Literal, Protocol, TypeAlias, assert_never, get_args
+
+from pyoxigraph import BlankNode, NamedNode
+from pyoxigraph import Literal as LiteralTerm
+
+from spaseq.errors import InvalidArgument, did_you_mean
+from spaseq.io.options import TIMESTAMP_PREDICATE
+from spaseq.io.result_json import events_json, match_line, no_match_line, term_json, text_json
+from spaseq.model.matches import Match
+from spaseq.model.terms import Term
+from spaseq.temporal.instants import XSD, format_instant
+
+OutputFormat: TypeAlias = Literal["jsonl", "csv", "sparql-json", "nquads", "trig"]
+Form: TypeAlias = Literal["select", "ask", "construct"]
+
+OUTPUT_FORMATS: Final[tuple[OutputFormat, ...]] = get_args(OutputFormat)
+
+
+class ResultWriter(Protocol):
+    """What takes the matches of one or more queries; ``query`` is a name, given where there are several."""
+
+    def write(self, match: Match, query: str | None = None) -> None:
+        """Write one match."""
+
+    def no_match(self, query: str | None = None) -> None:
+        """Say that an ASK query found nothing in a finite input."""
+
+    def close(self) -> None:
+        """Write what comes after the last match; the output itself stays open."""
+
+
+def result_writer(
+    name: str,
+    out: BinaryIO,
+    *,
+    variables: Sequence[str] = (),
+    form: Form = "select",
+    provenance: bool = False,
+    several: bool = False,
+    timestamp_predicate: str = TIMESTAMP_PREDICATE,
+) -> ResultWriter:
+    """The writer of an output format; ``variables`` are those of all SELECT clauses."""
+    if name not in OUTPUT_FORMATS:
+        known = ", ".join(OUTPUT_FORMATS)
+        raise InvalidArgument(
+            f"`{name}` is not an output format; use one of {known}{did_you_mean(name, OUTPUT_FORMATS)}"
+        )
+    match name:
+        case "jsonl":
+            return JsonLines(out, form, provenance)
+        case "csv":
+            return Csv(out, variables, form, provenance, several)
+        case "sparql-json":
+            return SparqlJson(out, variables, form, provenance, several)
+        case "nquads" | "trig":
+            if form != "construct":
+                raise InvalidArgument(
+                    f"the output format `{name}` needs a CONSTRUCT query; use jsonl, csv or sparql-json"
+                )
+            return Graphs(out, name, timestamp_predicate)
+        case _:
+            assert_never(name)
+
+
+def default_format(form: Form) -> OutputFormat:
+    """The format where none is asked for."""
+    return "nquads" if form == "construct" else "jsonl"
+
+
+class JsonLines:
+    """One JSON object per line."""
+
+    def __init__(self, out: BinaryIO, form: Form, provenance: bool) -> None:
+        self._out = out
+        self._ask = form == "ask"
+        self._provenance = provenance
+
+    def write(self, match: Match, query: str | None = None) -> None:
+        """Write one match."""
+        line = match_line(match, query=query, provenance=self._provenance, ask=self._ask)
+        self._out.write(line.encode())
+
+    def write_lines(self, lines: bytes) -> None:
+        """Write lines that `spaseq.io.result_json.ColumnLines` has made."""
+        self._out.write(lines)
+
+    def no_match(self, query: str | None = None) -> None:
+        """Write that there is none."""
+        self._out.write(no_match_line(query).encode())
+
+    def close(self) -> None:
+        """Nothing follows the last line."""
+
+
+class Csv:
+    """A header, then a row per match: terms as in SPARQL 1.1 CSV, unbound variables empty."""
+
+    def __init__(
+        self, out: BinaryIO, variables: Sequence[str], form: Form, provenance: bool, several: bool
+    ) -> None:
+        self._out = out
+        self._form = form
+        self._several = several
+        self._provenance = provenance
+        body = {"select": list(variables), "ask": ["boolean"], "construct": ["graph"]}[form]
+        self._variables = list(variables)
+        head = (
+            ["query"] * several + ["match"] * provenance + ["time", "start", *body] + ["events"] * provenance
+        )
+        self._columns = len(head)
+        self._row(head)
+
+    def write(self, match: Match, query: str | None = None) -> None:
+        """Write one match."""
+        row = [query or ""] * self._several + [match.identity] * self._provenance
+        row += [format_instant(match.instant), format_instant(match.begin)]
+        match self._form:
+            case "select":
+                row += [_csv_term(match.bindings.get(name)) for name in self._variables]
+            case "ask":
+                row.append("true")
+            case "construct":
+                row.append("".join(sorted(f"{triple} .\n" for triple in match.triples or ())))
+            case _:
+                assert_never(self._form)
+        self._row(row + [events_json(match.events)] * self._provenance)
+
+    def no_match(self, query: str | None = None) -> None:
+        """Write that there is none."""
+        row = [query or ""] * self._several + [""] * (self._columns - self._several)
+        row[self._several + self._provenance + 2] = "false"
+        self._row(row)
+
+    def _row(self, row: list[str]) -> None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\r\n").writerow(row)
+        self._out.write(text.getvalue().encode())
+
+    def close(self) -> None:
+        """Nothing follows the last row."""
+
+
+def _csv_term(term: Term | None) -> str:
+    if term is None:
+        return ""
+    return str(term) if isinstance(term, BlankNode) else term.value
+
+
+class SparqlJson:
+    """One document in SPARQL 1.1 Query Results JSON; the instants of a match are two more variables.
+
+    They are called ``time`` and ``start``, or ``matchTime`` and ``matchStart`` if the query has those.
+    """
+
+    def __init__(
+        self, out: BinaryIO, variables: Sequence[str], form: Form, provenance: bool, several: bool
+    ) -> None:
+        if form == "construct":
+            raise InvalidArgument("the output format `sparql-json` has no graphs; use nquads, trig or jsonl")
+        self._out = out
+        self._ask = form == "ask"
+        self._provenance = provenance
+        self._several = several
+        self._count = 0
+        taken = {"time", "start", "query", "match", "events"} & set(variables)
+        self._names = {
+            name: f"match{name.capitalize()}" if taken else name
+            for name in ("query", "match", "time", "start", "events")
+        }
+        if self._ask:
+            if several:
+                raise InvalidArgument(
+                    "the output format `sparql-json` holds the answer of one ASK query only"
+                )
+            return
+        own = ["query"] * several + ["match"] * provenance + ["time", "start"]
+        names = [self._names[name] for name in own] + list(variables)
+        names += [self._names["events"]] * provenance
+        self._out.write(
+            f'{{"head":{{"vars":[{",".join(map(text_json, names))}]}},"results":{{"bindings":['.encode()
+        )
+
+    def write(self, match: Match, query: str | None = None) -> None:
+        """Write one match."""
+        if self._ask:
+            self._out.write(b'{"head":{},"boolean":true}\n')
+            return
+        cells: list[tuple[str, Term]] = []
+        if self._several:
+            cells.append((self._names["query"], LiteralTerm(query or "")))
+        if self._provenance:
+            cells.append((self._names["match"], NamedNode(match.identity)))
+        cells.append((self._names["time"], _date_time(match.instant)))
+        cells.append((self._names["start"], _date_time(match.begin)))
+        cells.extend(match.bindings.items())
+        if self._provenance:
+            cells.append((self._names["events"], LiteralTerm(events_json(match.events))))
+        row = ",".join(f"{text_json(name)}:{term_json(term)}" for name, term in cells)
+        self._out.write(f"{',' if self._count else ''}\n{{{row}}}".encode())
+        self._count += 1
+
+    def no_match(self, query: str | None = None) -> None:  # noqa: ARG002 - one query only
+        """Write that there is none."""
+        self._out.write(b'{"head":{},"boolean":false}\n')
+
+    def close(self) -> None:
+        """End the document."""
+        if not self._ask:
+            self._out.write(b"\n]}}\n")
+
+
+def _date_time(instant: int) -> LiteralTerm:
+    return LiteralTerm(format_instant(instant), datatype=NamedNode(XSD + "dateTime"))
+
+
+class Graphs:
+    """The graphs of a CONSTRUCT query as an event file that another query can read.
+
+    A graph is named by its match's identity; its timestamp, the match's instant, is directly after it. A
+    match whose graph is empty is no event, so nothing is written for it.
+    """
+
+    def __init__(self, out: BinaryIO, name: Literal["nquads", "trig"], timestamp_predicate: str) -> None:
+        self._out = out
+        self._trig = name == "trig"
+        self._predicate = timestamp_predicate
+        self._count = 0
+
+    def write(self, match: Match, query: str | None = None) -> None:  # noqa: ARG002 - the graph says it all
+        """Write one match."""
+        if not match.triples:
+            return
+        self._count += 1
+        name = f"<{match.identity}>" if match.identity else f"_:match{self._count}"
+        stamp = f'{name} <{self._predicate}> "{format_instant(match.instant)}"^^<{XSD}dateTime> .\n'
+        if self._trig:
+            body = "".join(sorted(f"  {triple} .\n" for triple in match.triples))
+            text = f"{name} {{\n{body}}}\n{stamp}"
+        else:
+            text = "".join(sorted(f"{triple} {name} .\n" for triple in match.triples)) + stamp
+        self._out.write(text.encode())
+
+    def no_match(self, query: str | None = None) -> None:
+        """A CONSTRUCT query without match writes nothing."""
+
+    def close(self) -> None:
+        """Nothing follows the last graph."""
+
+
+__all__ = [
+    "OUTPUT_FORMATS",
+    "Csv",
+    "Form",
+    "Graphs",
+    "JsonLines",
+    "OutputFormat",
+    "ResultWriter",
+    "SparqlJson",
+    "default_format",
+    "result_writer",
+]

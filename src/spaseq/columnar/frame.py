@@ -57,9 +57,7 @@ class Frame:
 
     def all_events(self) -> Ids:
         """Every event in question."""
-        if self.origin is None and self.views.within is not None:
-            return np.flatnonzero(self.views.within).astype(np.int32)
-        return np.arange(self.count, dtype=np.int32)
+        return self.views.all_events() if self.origin is None else np.arange(self.count, dtype=np.int32)
 
     def spread(self, table: Table) -> Table:
         """A static table with its rows repeated for every event in question."""

@@ -52,7 +52,7 @@ def path_table(path: Path, ends: Ends, frame: Frame, starts: Table | None = None
         case PathSequence(parts):
             return _sequence(parts, ends, frame, starts)
         case PathAlternative(parts):
-            return stacked([path_table(part, ends, frame, starts) for part in parts], frame.views.count)
+            return stacked([path_table(part, ends, frame, starts) for part in parts])
         case PathRepeat(inner, op):
             return _repeated(inner, op, ends, frame, starts)
         case NegatedSet(forward, backward):
@@ -61,7 +61,7 @@ def path_table(path: Path, ends: Ends, frame: Frame, starts: Table | None = None
                 tables.append(_pairs(frame.views.without(_ids(forward, frame))))
             if backward:
                 tables.append(_swapped(_pairs(frame.views.without(_ids(backward, frame)))))
-            return stacked(tables, frame.views.count)
+            return stacked(tables)
         case _:
             assert_never(path)
 
@@ -156,14 +156,14 @@ def _repeated(inner: Path, op: str, ends: Ends, frame: Frame, starts: Table | No
         return reached
     nodes = frame.views.nodes() if starts is None else starts
     if ends.end:
-        nodes = stacked([nodes, _constant_node(ends.end, frame)], frame.views.count)
+        nodes = stacked([nodes, _constant_node(ends.end, frame)])
     here = Table(nodes.events, {"start": nodes.columns["node"], "end": nodes.columns["node"]}, nodes.size)
-    return distinct(stacked([here, reached], frame.views.count))
+    return distinct(stacked([here, reached]))
 
 
 def _constant_node(node: int, frame: Frame) -> Table:
     """A constant as a node of every event: it has a zero-length path even where the graph lacks it."""
-    events = np.arange(frame.views.count, dtype=np.int32)
+    events = frame.views.all_events()
     return Table(events, {"node": np.full(len(events), node, dtype=np.int32)}, len(events))
 
 
@@ -190,5 +190,5 @@ def _closure(seeds: Table, steps: Table) -> Table:
         )
         known = has_partner(marks[reached.size :], marks[: reached.size])
         frontier = grown.where(~known)
-        reached = stacked([reached, frontier], 0)
+        reached = stacked([reached, frontier])
     return reached

@@ -102,13 +102,13 @@ def _left_join(left: Table, right: Table, condition: Expression | None, frame: F
     if not lonely.any():
         return pairs
     alone = left.take(np.flatnonzero(lonely))
-    return stacked([pairs, alone], frame.count)
+    return stacked([pairs, alone])
 
 
 def _stacked(left: Table, right: Table, frame: Frame) -> Table:
     if left.static != right.static:
         left, right = frame.spread(left), frame.spread(right)
-    return stacked([left, right], frame.count)
+    return stacked([left, right])
 
 
 def _minus(left: Table, right: Table, frame: Frame) -> Table:

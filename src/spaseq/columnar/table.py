@@ -52,14 +52,6 @@ class Table:
         """The table with one more (or a replaced) column."""
         return Table(self.events, {**self.columns, name: column}, self.size)
 
-    def spread(self, count: int) -> Table:
-        """A static table as one with events: every row for each of ``count`` events."""
-        if self.events is not None:
-            return self
-        events = np.repeat(np.arange(count, dtype=np.int32), self.size)
-        columns = {name: np.tile(column, count) for name, column in self.columns.items()}
-        return Table(events, columns, count * self.size)
-
     def in_event_order(self) -> Table:
         """The rows sorted by event, otherwise in the order they have."""
         if self.events is None or is_sorted(self.events):
@@ -146,12 +138,10 @@ def _repeated_nearby(table: Table) -> Mask | None:
     return repeated
 
 
-def stacked(tables: Sequence[Table], count: int) -> Table:
-    """The rows of all tables; a column that a table lacks is unbound in its rows."""
-    if all(table.static for table in tables):
-        events = None
-    else:
-        tables = [table.spread(count) for table in tables]
+def stacked(tables: Sequence[Table]) -> Table:
+    """The rows of all tables, which all have events or all have none; an absent column is unbound."""
+    events = None
+    if not tables[0].static:
         events = np.concatenate([table.events for table in tables if table.events is not None])
     names = dict.fromkeys(name for table in tables for name in table.columns)
     columns = {

@@ -29,6 +29,12 @@ class Views:
         """The number of events."""
         return len(self.batch)
 
+    def all_events(self) -> Ids:
+        """Every event in question."""
+        if self.within is not None:
+            return np.flatnonzero(self.within).astype(np.int32)
+        return np.arange(self.count, dtype=np.int32)
+
     def only(self, within: Mask) -> Views:
         """The views of some of the events; what is known about triples is shared."""
         return Views(
@@ -65,7 +71,7 @@ class Views:
         """Every subject and object of every event, once, as the column ``node``."""
         edges = self.everything()
         tables = [Table(edges.events, {"node": ends}, edges.size) for ends in (edges.subjects, edges.objects)]
-        return distinct(stacked(tables, self.count))
+        return distinct(stacked(tables))
 
     def _edges(self, rows: Rows, labelled: bool = False) -> Edges:
         events = self.events()[rows]

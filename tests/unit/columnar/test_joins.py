@@ -94,7 +94,9 @@ def test_joined_rows_stay_in_event_order() -> None:
     assert result.events.tolist() == [0, 1, 2, 2]
 
 
-def test_stacking_spreads_static_rows_over_all_events() -> None:
-    """A union of inline data with triples has the inline data in every event."""
-    result = stacked([table([(0, {"a": 1})], ("a",), static=True), table([(1, {"b": 2})], ("b",))], 3)
-    assert content(result) == [(0, (("a", 1),)), (1, (("a", 1),)), (1, (("b", 2),)), (2, (("a", 1),))]
+def test_stacked_tables_lack_no_column() -> None:
+    """What one table does not have is unbound in its rows."""
+    result = stacked([table([(1, {"a": 1})], ("a",)), table([(0, {"b": 2}), (1, {"b": 1})], ("b",))])
+    assert content(result) == [(0, (("b", 2),)), (1, (("a", 1),)), (1, (("b", 1),))]
+    assert result.events is not None
+    assert result.events.tolist() == [0, 1, 1]

@@ -126,6 +126,7 @@ def test_within_leaves_other_events_out() -> None:
     mask = np.array([False, True, True, False])
     assert [event for event, _ in Stream().solve("?t :company ?c", within=mask)] == [1, 2]
     assert [event for event, _ in Stream().solve("VALUES ?x { 1 }", within=mask)] == [1, 2]
+    assert [event for event, _ in Stream().solve(":z :p* ?x", within=mask)] == [1, 2]
     assert [e for e, _ in Stream().solve("{ SELECT (COUNT(*) AS ?n) { ?t :price ?p } }", within=mask)] == [
         1,
         2,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -91,3 +93,12 @@ def test_a_wrong_query_has_a_place(text: str, code: str | None) -> None:
     assert caught.value.line == 1
     assert caught.value.column >= 1
     assert code is None or caught.value.code == code
+
+
+def test_a_small_query_loads_no_compiler() -> None:
+    """Ten events must not wait for LLVM."""
+    code = (
+        "import sys, spaseq; spaseq.evaluate('ASK { ?s ?p ?o FILTER(?o + 1 > 5) }', []); "
+        "sys.exit(any(name in sys.modules for name in ('numba', 'pyarrow', 'pandas', 'pyspark')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

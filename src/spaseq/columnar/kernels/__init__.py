@@ -1,0 +1,1 @@
+"""Kernels: what functions and operators do to columns of ids."""

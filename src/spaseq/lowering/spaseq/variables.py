@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from spaseq.algebra.events import Absent, Assignment, Gpm, Sequence, gpms
@@ -111,7 +112,7 @@ class Variables:
             self.report.error(HiddenByNegation(span=node.span, name=node.name, gpm=hidden[0]))
         else:
             known = seen_by(self.sequence, gpm.name) | set(bindable(gpm))
-            hint = did_you_mean(node.name, sorted(known))
+            hint = _did_you_mean(node.name, known)
             self.report.error(UnboundVariable(span=node.span, name=node.name, gpm=gpm.name, hint=hint))
 
     def _check_nested(self, gpm: Gpm, checked: frozenset[Span]) -> None:
@@ -204,7 +205,7 @@ class Variables:
         if hidden:
             self.report.error(HiddenByNegation(span=node.span, name=node.name, gpm=hidden[0]))
             return
-        hint = did_you_mean(node.name, sorted(known))
+        hint = _did_you_mean(node.name, known)
         shown = listed(f"?{name}" for name in result_variables(self.sequence))
         self.report.error(error(span=node.span, name=node.name, known=shown, hint=hint))
 
@@ -217,7 +218,7 @@ class Variables:
             seen.add(variable.name)
             for gpm in self.all_gpms:
                 if not key_triples(gpm, variable.name):
-                    hint = did_you_mean(variable.name, sorted(self._keys() - {variable.name}))
+                    hint = _did_you_mean(variable.name, self._keys() - {variable.name})
                     self.report.error(
                         UnboundPartition(span=variable.span, name=variable.name, gpm=gpm.name, hint=hint)
                     )
@@ -227,3 +228,8 @@ class Variables:
         """The variables that every GPM reads from its event."""
         candidates = {name for gpm in self.all_gpms for name in bindable(gpm)}
         return {n for n in candidates if all(key_triples(gpm, n) for gpm in self.all_gpms)}
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint with the nearest variable, spelled as one."""
+    return did_you_mean(f"?{name}", [f"?{other}" for other in sorted(known)])

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from itertools import count
 
+import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, QuerySolutions, Store, Triple
@@ -371,6 +372,22 @@ def test_aggregates_have_the_values_pyoxigraph_gives_them(
 def test_a_batch_has_the_solutions_of_its_events(pattern: Pattern, batch: list[frozenset[Triple]]) -> None:
     """Evaluating many events at once changes nothing."""
     assert ours(pattern, batch) == [ours(pattern, [graph])[0] for graph in batch]
+
+
+@given(patterns, st.lists(st.tuples(graphs, st.booleans()), max_size=4))
+def test_events_out_of_question_change_nothing(
+    pattern: Pattern, batch: list[tuple[frozenset[Triple], bool]]
+) -> None:
+    """A pattern on some events of a batch has the solutions of those events."""
+    dictionary = TermDictionary()
+    views = Views(encoded_graphs([graph for graph, _ in batch], dictionary))
+    mask = np.array([asked for _, asked in batch], dtype=np.bool_)
+    table = compile_pattern(pattern).evaluate(views, dictionary, within=mask)
+    found: list[set[Row]] = [set() for _ in batch]
+    for row, event in enumerate(table.events.tolist()):
+        bound = {name: int(column[row]) for name, column in table.columns.items() if column[row]}
+        found[event].add(frozenset((name, str(dictionary.decode(known))) for name, known in bound.items()))
+    assert found == [set(ours(pattern, [graph])[0]) if asked else set() for graph, asked in batch]
 
 
 @given(patterns, graphs)

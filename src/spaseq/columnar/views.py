@@ -23,6 +23,7 @@ class Views:
     within: Mask | None = None
     _cache: dict[int, Edges] = field(default_factory=dict, repr=False)
     _events: list[Ids] = field(default_factory=list, repr=False)
+    _parts: dict[bytes, Views] = field(default_factory=dict, repr=False)
 
     @property
     def count(self) -> int:
@@ -36,10 +37,12 @@ class Views:
         return np.arange(self.count, dtype=np.int32)
 
     def only(self, within: Mask) -> Views:
-        """The views of some of the events; what is known about triples is shared."""
-        return Views(
-            self.batch, within if self.within is None else self.within & within, _events=self._events
-        )
+        """The views of some of the events, the same object for the same events."""
+        key = within.tobytes()
+        if key not in self._parts:
+            both = within if self.within is None else self.within & within
+            self._parts[key] = Views(self.batch, both, _events=self._events)
+        return self._parts[key]
 
     def events(self) -> Ids:
         """For every triple the event it belongs to."""

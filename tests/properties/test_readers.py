@@ -55,8 +55,16 @@ def options(chunk: int = 1 << 20) -> ReadOptions:
 # --- random documents ---------------------------------------------------------------------------------
 
 IRIS = st.sampled_from(
-    ["<http://e/a>", "<http://e/b#c>", "<urn:x:y>", "<http://e/é>", "<http://e/%41>", "<http://u:p@h/>"]
-    + ["<http://[::1]/>", "<http://e/\\u0061>"]
+    [
+        "<http://e/a>",
+        "<http://e/b#c>",
+        "<urn:x:y>",
+        "<http://e/é>",
+        "<http://e/%41>",
+        "<http://u:p@h/>",
+        "<http://[::1]/>",
+        "<http://e/\\u0061>",
+    ]
 )
 BLANKS = st.sampled_from(["_:a", "_:b0", "_:x.y", "_:é", "_:0-1"])
 TEXTS = st.sampled_from(
@@ -72,8 +80,9 @@ TEXTS = st.sampled_from(
         "\\'",
         "\\u0001",
         "\x7f",
+        "\ufffe",
+        "long " * 30,
     ]
-    + ["\ufffe", "long " * 30]
 )
 TAILS = st.sampled_from(
     ["", "@en", "@en-GB", "@x-private", f"^^<{XSD}string>", f"^^<{XSD}integer>", "^^<urn:dt>"]
@@ -158,3 +167,64 @@ def test_leaving_out_unneeded_predicates_keeps_every_event(file: Path, document:
     by_name = {(time, position): triples for time, _, position, triples in kept}
     for (time_, _, position, _), triples in zip(full, shown, strict=True):
         assert {t.split("-e")[0] for t in by_name[time_, position]} == {t.split("-e")[0] for t in triples}
+
+
+# --- the other formats ----------------------------------------------------------------------------------
+
+
+@st.composite
+def trig_pieces(draw: st.DrawFn) -> str:
+    """An event as a block, a declaration, or something unreadable."""
+    name = draw(st.sampled_from([":g1", "<http://e/g2>", "_:g", "x:g"]))
+    objects = draw(
+        st.lists(st.sampled_from([":o", "[ :q (1 2.5) ]", '"a } . {"', '"""x\n}"""', "_:b"]), min_size=1)
+    )
+    block = f"{draw(st.sampled_from(['', 'GRAPH ']))}{name} {{\n :s :p {', '.join(objects)} .\n}}\n"
+    stamp = f"{name} <http://www.w3.org/ns/prov#generatedAtTime> {draw(st.integers(0, 99))} .\n"
+    kind = draw(st.integers(0, 9))
+    odd = draw(
+        st.sampled_from(["@prefix x: <http://y/> .\n", "# } \n", ':g { :a :b "c }\n', "} ", ":a :b :c .\n"])
+    )
+    return {8: odd, 9: block}.get(kind, block + stamp if kind < 4 else stamp + block)
+
+
+@given(document=st.lists(trig_pieces(), max_size=6).map("".join), chunk=st.integers(1, 200))
+def test_it_does_not_matter_how_trig_is_cut_into_pieces(file: Path, document: str, chunk: int) -> None:
+    """Any size of piece gives the same events, labels and bad input."""
+    turtle = file.with_suffix(".trig")
+    turtle.write_text("@prefix : <http://e/> .\nPREFIX x: <http://x/>\n" + document, encoding="utf-8")
+    assert plainly(turtle, options(chunk)) == plainly(turtle, options())
+
+
+@given(
+    times=st.lists(st.integers(0, 99), max_size=6),
+    odd=st.integers(0, 6),
+    chunk=st.integers(1, 200),
+    lines=st.booleans(),
+)
+def test_it_does_not_matter_how_json_ld_is_cut_into_pieces(
+    file: Path, times: list[int], odd: int, chunk: int, lines: bool
+) -> None:
+    """Any size of piece gives the same events, as an array and as lines, with a broken one among them."""
+    document = file.with_suffix(".jsonld")
+    events = [
+        f'{{"@id":"http://e/g{i}","http://www.w3.org/ns/prov#generatedAtTime":{time},\n'
+        f' "@graph":[{{"http://e/p":"}} {i}"}},{{"@id":"_:b","http://e/p":{{"@id":"_:b"}}}}]}}'
+        for i, time in enumerate(times)
+    ]
+    if odd < len(events):
+        events[odd] = events[odd].replace("@graph", "@grap")
+    document.write_text("\n".join(events) if lines else "[" + ",\n".join(events) + "]", encoding="utf-8")
+    whole = plainly(document, options())
+    assert plainly(document, options(chunk)) == whole
+    assert len(whole[0]) == len(times) - (1 if odd < len(events) else 0)
+
+
+def test_anonymous_nodes_are_labelled_alike_in_every_reading(file: Path) -> None:
+    """Readers that label anonymous blank nodes at random would make two hosts print different lines."""
+    document = file.with_suffix(".trig")
+    document.write_text(
+        "<urn:g> { [] <urn:p> [ <urn:q> 1 ] }\n<urn:g> <http://www.w3.org/ns/prov#generatedAtTime> 5 ."
+    )
+    assert plainly(document, options()) == plainly(document, options())
+    assert len(plainly(document, options())[0]) == 1

@@ -8,6 +8,7 @@ it is settled, so that a reader can drop what is settled and read the rest again
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -102,25 +103,25 @@ class GraphAssembler:
         self.events: list[RawEvent] = []
         self.bad: list[tuple[int, BadInput]] = []
 
-    def quad(self, quad: Quad, at: Mark) -> None:
-        """Take one quad."""
+    def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:
+        """Take one quad; ``text`` is how it was written, if that is not a quad."""
         name = quad.graph_name
         if isinstance(name, DefaultGraph):
             if quad.predicate == self._predicate:
-                self._stamp(quad, at)
+                self._stamp(quad, at, text)
             else:
-                self._report(STRAY, at, str(quad))
+                self._report(STRAY, at, text or str(quad))
             return
         group = self._group
         if group is not None and group.name == name:
             if group.after:
-                group = self._split(group, at, str(quad))
+                group = self._split(group, at, text or str(quad))
             else:
                 self._claim(group)
         else:
-            group = self._open(name, at, str(quad))
+            group = self._open(name, at, text or str(quad))
         if isinstance(quad.object, Triple) or isinstance(quad.subject, Triple):
-            group.damage = group.damage or Damage(QUOTED, at, str(quad))
+            group.damage = group.damage or Damage(QUOTED, at, text or str(quad))
             return
         group.triples.append(quad.triple)
 
@@ -155,8 +156,8 @@ class GraphAssembler:
 
     # --- the steps --------------------------------------------------------------------------------
 
-    def _stamp(self, quad: Quad, at: Mark) -> None:
-        stamp = Stamp(quad.object, at, str(quad))
+    def _stamp(self, quad: Quad, at: Mark, text: str | None) -> None:
+        stamp = Stamp(quad.object, at, text or str(quad))
         group = self._group
         if group is not None and group.name == quad.subject:
             if not group.before and not group.after:
@@ -229,7 +230,7 @@ class GraphAssembler:
             self._report(group.damage.reason, group.damage.at, group.damage.text)
         elif len(stamps) != 1:
             reason = NO_TIMESTAMP if not stamps else TWO_TIMESTAMPS
-            self._report(reason.format(name=group.name), group.at, group.text)
+            self._report(reason.format(name=shown(group.name)), group.at, group.text)
         else:
             self._emit(group, stamps[0])
 
@@ -237,7 +238,7 @@ class GraphAssembler:
         try:
             time = instant_of(stamp.value, self._unit)
         except ValueError as error:
-            self._report(unreadable(str(group.name), str(error)), stamp.at, stamp.text)
+            self._report(unreadable(shown(group.name), str(error)), stamp.at, stamp.text)
             return
         self.events.append(RawEvent(time, group.name, group.triples, group.at.position))
 
@@ -246,7 +247,7 @@ class GraphAssembler:
         waiting, self._waiting = self._waiting, None
         if waiting is not None and not any(str(waiting.name) in damage.names for damage in self._loose):
             for stamp in waiting.stamps:
-                self._report(NO_GRAPH.format(name=waiting.name), stamp.at, stamp.text)
+                self._report(NO_GRAPH.format(name=shown(waiting.name)), stamp.at, stamp.text)
 
     def _drop_loose(self, keep: str | None = None) -> None:
         """Report unreadable things that stand in no event; keep those whose text names the next one."""
@@ -258,6 +259,14 @@ class GraphAssembler:
 
     def _report(self, reason: str, at: Mark, text: str) -> None:
         self.bad.append((at.offset, BadInput(reason, self._source, at.position, self.counted, excerpt(text))))
+
+
+_RANDOM = re.compile(r"_:[0-9a-f]{20,32}\Z")
+
+
+def shown(name: object) -> str:
+    """A graph's name for a message; one that pyoxigraph labelled at random was written as ``[]``."""
+    return "[]" if _RANDOM.match(str(name)) else str(name)
 
 
 def instant_of(value: Term | Triple, unit: TimeUnit) -> int:

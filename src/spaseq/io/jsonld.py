@@ -50,6 +50,7 @@ class JsonLdReader:
             start, stop = span
             line += data.count(b"\n", counted, start)
             counted, at = start, Mark(line, start)
+            text = data[start:stop].decode("utf-8", "replace")
             try:
                 quads: list[Quad] = list(parse(data[start:stop], format=RdfFormat.JSON_LD))
             except SyntaxError as error:
@@ -59,7 +60,7 @@ class JsonLdReader:
                 assembler.damaged(Damage(message_of(error), at, text, cut=cut))
                 quads = []
             for quad in quads:
-                assembler.quad(quad, at)
+                assembler.quad(quad, at, text)
             reached = stop
         tell_damage(assembler, end, Mark(line, reached))
         step = step_of(data, assembler, reached, end)

@@ -71,15 +71,16 @@ class NQuadsReader:
         self._on_bad = on_bad
         self._arena = dictionary.promote()
         self._labels = _fresh_labels()
-        self._settings = Settings(
-            _padded(f"<{options.timestamp_predicate}>".encode()),
-            _SCALES[options.time_unit],
-            options.keep_names,
-            self._needed(),
-        )
+        self._generation = dictionary.generation
+        self._settings = self._current_settings()
         self._columns = _columns_for(0)
         self._patience = _PLAIN_BYTES
         self._line = 1
+
+    def _current_settings(self) -> Settings:
+        options = self._options
+        predicate = _padded(f"<{options.timestamp_predicate}>".encode())
+        return Settings(predicate, _SCALES[options.time_unit], options.keep_names, self._needed())
 
     def _needed(self) -> npt.NDArray[np.bool_]:
         """For every predicate id whether a query mentions it; empty if all matter."""
@@ -168,6 +169,9 @@ class NQuadsReader:
         rows = (size - at) // _SHORTEST_LINE + 2
         if len(self._columns.subjects) < rows:
             self._columns = _columns_for(rows)
+        if self._generation != self._dictionary.generation:  # compacted between two batches
+            self._generation = self._dictionary.generation
+            self._settings = self._current_settings()
         arena = self._arena
         while True:
             state = cast("State", np.zeros(1, STATE).view(np.recarray)[0])

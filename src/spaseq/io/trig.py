@@ -99,19 +99,18 @@ class TrigReader:
             line += data.count(b"\n", counted, statement.start)
             counted, reached = statement.start, statement.end
             at = Mark(line, statement.start)
-            prologue = declared.text
+            prologue, shown = declared.text, text.decode("utf-8", "replace")
             try:
                 quads = list(parse(prologue + text, format=RdfFormat.TRIG))
             except SyntaxError as error:
                 cut = end is not None and statement.end == len(data)
-                shown = text.decode("utf-8", "replace")
                 assembler.damaged(Damage(message_of(error), at, shown, _names(prologue, text), cut))
                 continue
             if statement.declares:
                 declared.add(text)
                 news.append((statement.start, text))
             for quad in quads:
-                assembler.quad(quad, at)
+                assembler.quad(quad, at, shown)
         tell_damage(assembler, end, Mark(line, reached))
         step = step_of(data, assembler, reached, end)
         for start, text in news:

@@ -197,7 +197,7 @@ def _moment(lexical: str, kind: Kind) -> Value:
         instant = parse_date_time(lexical) if kind is Kind.DATETIME else parse_date(lexical)
     except ValueError as error:
         return Value(kind) if "outside the years" in str(error) else _INVALID
-    zoned = lexical[-1] == "Z" or lexical[-6] in "+-"
+    zoned = lexical[-1] == "Z" or (lexical[-3] == ":" and lexical[-6] in "+-")
     fraction = re.search(r"\.([0-9]+)", lexical)
     exact = fraction is None or not fraction[1][6:].strip("0")
     return Value(kind, exact=exact, instant=instant, zoned=zoned)

@@ -177,7 +177,7 @@ def _decode_number(
     if asked == _DOUBLE:
         exact[known] = True
     elif is_integral:
-        exact[known] = abs(signed) <= 9007199254740992
+        exact[known] = np.int64(value) == signed
     else:
         exact[known] = _dyadic(whole, fraction)
 

@@ -20,9 +20,7 @@ def compile_automaton(query: EventQuery) -> Nfa:
     aliases = {stream.iri: stream.alias for stream in query.streams}
     states = [State(index, step) for index, step in enumerate(steps)]
     edges = [
-        edge
-        for index, step in enumerate(steps)
-        for edge in _fragment(step, Place(index, index + 1, aliases))
+        edge for index, step in enumerate(steps) for edge in _fragment(step, Place(index, index + 1, aliases))
     ]
     return Nfa((*states, State(len(steps), None, final=True)), tuple(edges))
 

@@ -224,7 +224,10 @@ def _transition(query: EventQuery, move: Move) -> Transition:
 
 
 def _certain_after(
-    query: EventQuery, all_choices: tuple[Choice, ...], transitions: tuple[Transition, ...], slot: dict[str, int]
+    query: EventQuery,
+    all_choices: tuple[Choice, ...],
+    transitions: tuple[Transition, ...],
+    slot: dict[str, int],
 ) -> dict[int, frozenset[int]]:
     """For every step, the slots that every run which has just completed it certainly binds."""
     everything = frozenset(slot.values())
@@ -247,7 +250,10 @@ def _certain_after(
 
 
 def _subscriptions(
-    query: EventQuery, all_choices: tuple[Choice, ...], transitions: tuple[Transition, ...], slot: dict[str, int]
+    query: EventQuery,
+    all_choices: tuple[Choice, ...],
+    transitions: tuple[Transition, ...],
+    slot: dict[str, int],
 ) -> tuple[Subscription, ...]:
     after = _certain_after(query, all_choices, transitions, slot)
     found: list[Subscription] = []

@@ -77,7 +77,9 @@ class SequenceStage:
 
     def step(self, rows: Rows, now: int, values: ValueArrays) -> Found:
         """Handle a batch of rows; events at ``now`` may still come, earlier ones may not."""
-        self.memory.module = self._tiers.choose(len(rows.choice), lambda module: self._warm_up(module, values))
+        self.memory.module = self._tiers.choose(
+            len(rows.choice), lambda module: self._warm_up(module, values)
+        )
         found = list(self._advance(rows, values))
         found.append(self._take())
         found.append(self._take_waiting(now))

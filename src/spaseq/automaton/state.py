@@ -172,8 +172,6 @@ class Memory:
         if rehash:
             self.rebuild()
 
-
-
     # --- forgetting -----------------------------------------------------------------------------
 
     def alive(self, time: int) -> npt.NDArray[np.bool_]:
@@ -184,7 +182,9 @@ class Memory:
         operator = tables.transition_operator[transition]
         waits = operator == WAIT
         alive = (store.run_alive[:n] == 1) & (waits | (store.deadline[partial] >= time))
-        alive &= np.where(waits, store.run_blocked[:n] > store.deadline[partial], store.run_blocked[:n] >= time)
+        alive &= np.where(
+            waits, store.run_blocked[:n] > store.deadline[partial], store.run_blocked[:n] >= time
+        )
         alive &= (operator != NEXT) | (store.run_used[:n] >= time)
         key = store.key[partial]
         alive &= (operator != STRICT) | (self.keys.ordinal[key] <= store.ordinal[partial] + 1)

@@ -100,7 +100,9 @@ def tables(program: SequenceProgram) -> Tables:
     n = len(choices)
 
     def per_choice(wanted: int) -> tuple[Ints, Ints]:
-        return ragged([[i for i, s in enumerate(subs) if s.choice == c and s.kind == wanted] for c in range(n)])
+        return ragged(
+            [[i for i, s in enumerate(subs) if s.choice == c and s.kind == wanted] for c in range(n)]
+        )
 
     codes, slow = _codes(program)
     slots = ragged([list(choice.slots) for choice in choices])

@@ -1,6 +1,6 @@
 """Two tiers of the same kernels: interpreted for small inputs, compiled for large ones.
 
-The compiled tier is the file `kernels.py` loaded a second time with every function turned into a Numba
+The compiled tier is the package `kernels` loaded a second time with every function turned into a Numba
 kernel. A big batch loads it at once; many small ones load it in the background, so that no single event
 waits for a compiler.
 """
@@ -28,7 +28,9 @@ def compiled() -> ModuleType:
     """The compiled tier, loaded on first use."""
     with _lock:
         if _NAME not in sys.modules:
-            spec = importlib.util.spec_from_file_location(_NAME, kernels.__file__)
+            spec = importlib.util.spec_from_file_location(
+                _NAME, kernels.__file__, submodule_search_locations=list(kernels.__path__)
+            )
             assert spec is not None and spec.loader is not None
             module = importlib.util.module_from_spec(spec)
             sys.modules[_NAME] = module

@@ -143,7 +143,9 @@ class _Bench:
         return (carried + own).astype(np.int32)
 
     def tracked(self, function: str, track: int, slot: int) -> Ints:
-        carried = np.where(self.partial >= 0, self.memory.store.tracks[self.partial, track], 0).astype(np.int32)
+        carried = np.where(self.partial >= 0, self.memory.store.tracks[self.partial, track], 0).astype(
+            np.int32
+        )
         if not self.repeated:
             return carried
         if function == "PREV":
@@ -171,5 +173,3 @@ def iteration_values(program: SequenceProgram, memory: Memory, partial: int, slo
                 found.append(value)
         partial = int(store.parent[partial])
     return found[::-1]
-
-

@@ -1,0 +1,10 @@
+"""Verdicts and outcomes as numbers."""
+
+NO, YES, UNSURE, ERROR = 0, 1, 2, 3
+"""Verdicts; ERROR exists only inside a condition and counts as NO at its end."""
+
+DONE, NEEDS_VERDICT, NEEDS_ROOM = 0, 1, 2
+"""Why `advance` came back: all rows done, the evaluator must decide, or the arrays are full."""
+
+BEGINS, RECALLS = -1, -2
+"""Candidates that have no run yet."""

@@ -1,0 +1,118 @@
+"""Where runs are found and when they are over: buckets by join values, windows, compatibility."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spaseq.automaton.program import NEXT, STRICT
+from spaseq.automaton.tables import (
+    NEVER,
+    Rows,
+    SLIDING,
+    SLIDING_EVENTS,
+    Store,
+    TUMBLING,
+    TUMBLING_EVENTS,
+    Tables,
+)
+
+from .portable import Array, portable
+
+
+@portable
+def bucket_of(tables: Tables, sub: int, key: int, slots: Array, row: int, mask: int) -> int:
+    """The bucket of a subscription for the join values in one row of slots."""
+    hashed = np.uint64(sub + 1) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(key + 1)
+    for at in range(tables.sub_slots_at[sub], tables.sub_slots_at[sub + 1]):
+        hashed = (hashed ^ np.uint64(slots[row, tables.sub_slots[at]])) * np.uint64(0xFF51AFD7ED558CCD)
+        hashed ^= hashed >> np.uint64(29)
+    hashed *= np.uint64(0xC4CEB9FE1A85EC53)
+    return int((hashed >> np.uint64(32)) & np.uint64(mask))
+
+
+@portable
+def outdated(tables: Tables, store: Store, run: int, time: int) -> bool:
+    """True if no event at this instant or later can concern the run, whatever its partition."""
+    if store.run_alive[run] == 0:
+        return True
+    if store.run_blocked[run] < time:
+        return True
+    if tables.transition_operator[store.run_transition[run]] == NEXT and store.run_used[run] < time:
+        return True
+    return bool(store.deadline[store.run_partial[run]] < time)
+
+
+@portable
+def overtaken(tables: Tables, store: Store, run: int, ordinal: int, floor: int) -> bool:
+    """True if, within its partition, time has moved past what the run can still take."""
+    partial = store.run_partial[run]
+    operator = tables.transition_operator[store.run_transition[run]]
+    if operator == STRICT and ordinal > store.ordinal[partial] + 1:
+        return True
+    kind = tables.window[0]
+    if kind == SLIDING_EVENTS:
+        return bool(floor - store.low[partial] >= tables.window[1])
+    if kind == TUMBLING_EVENTS:
+        return bool(floor // tables.window[1] > store.low[partial] // tables.window[1])
+    return False
+
+
+@portable
+def agrees(tables: Tables, store: Store, partial: int, rows: Rows, row: int, choice: int, loops: int) -> bool:
+    """True if the mapping of a row is compatible with that of a partial."""
+    for at in range(tables.choice_slots_at[choice], tables.choice_slots_at[choice + 1]):
+        slot = tables.choice_slots[at]
+        known, new = store.slots[partial, slot], rows.slots[row, slot]
+        if known != 0 and new != 0 and known != new:
+            if loops == 0 or not rebinds(tables, choice, slot):
+                return False
+    return True
+
+
+@portable
+def rebinds(tables: Tables, choice: int, slot: int) -> bool:
+    """True if every iteration of the choice's step binds the slot afresh."""
+    for at in range(tables.choice_rebinds_at[choice], tables.choice_rebinds_at[choice + 1]):
+        if tables.choice_rebinds[at] == slot:
+            return True
+    return False
+
+
+@portable
+def fits(tables: Tables, low: int, high: int) -> bool:
+    """True if positions lie in one window of EVENTS."""
+    if tables.window[0] == SLIDING_EVENTS:
+        return bool(high - low < tables.window[1])
+    if tables.window[0] == TUMBLING_EVENTS:
+        return bool(high // tables.window[1] == low // tables.window[1])
+    return True
+
+
+@portable
+def window_end(tables: Tables, time: int) -> int:
+    """The last instant of the window of a run that starts at this time."""
+    kind, size, origin = tables.window[0], tables.window[1], tables.window[2]
+    if kind == SLIDING:
+        return int(time + size)
+    if kind == TUMBLING:
+        return int(origin + ((time - origin) // size + 1) * size)
+    return int(NEVER)
+
+
+@portable
+def window_start(tables: Tables, time: int) -> int:
+    """The first instant at which a negated first step matters to a run that starts at this time."""
+    kind, size, origin = tables.window[0], tables.window[1], tables.window[2]
+    if kind == SLIDING:
+        return int(time - size)
+    if kind == TUMBLING:
+        return int(origin + ((time - origin) // size) * size)
+    return int(-NEVER)
+
+
+@portable
+def same_window(tables: Tables, earlier: int, later: int) -> bool:
+    """For tumbling windows of EVENTS: whether two positions share one; otherwise true."""
+    if tables.window[0] == TUMBLING_EVENTS:
+        return bool(earlier // tables.window[1] == later // tables.window[1])
+    return True

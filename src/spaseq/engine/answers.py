@@ -104,9 +104,7 @@ def answer_columns(program: Program, found: Found, evaluator: Evaluator, log: Ev
     return Answers(found.time, found.start, columns, _events(program, found, log))
 
 
-def _function(
-    program: Program, found: Found, node: Iterated | IterationCount, evaluator: Evaluator
-) -> Ints:
+def _function(program: Program, found: Found, node: Iterated | IterationCount, evaluator: Evaluator) -> Ints:
     sequence = program.sequence
     if isinstance(node, IterationCount):
         counts = found.counters[:, sequence.counters.index(node.gpm)]
@@ -148,7 +146,9 @@ def _events(program: Program, found: Found, log: EventLog) -> list[Matched]:
 # --- at the edge --------------------------------------------------------------------------------
 
 
-def matches(program: Program, answers: Answers, dictionary: TermDictionary, normal_text: str) -> Iterator[Match]:
+def matches(
+    program: Program, answers: Answers, dictionary: TermDictionary, normal_text: str
+) -> Iterator[Match]:
     """The answers as the objects users see."""
     form = program.query.rewritten.form
     for row in range(len(answers)):
@@ -156,7 +156,9 @@ def matches(program: Program, answers: Answers, dictionary: TermDictionary, norm
             name: dictionary.decode(int(ids[row])) for name, ids in answers.columns.items() if ids[row]
         }
         events = answers.events[row] if answers.events else ()
-        identity = match_identity(normal_text, ((e[0], e[4]) for e in events)) if events and events[0][4] else ""
+        identity = (
+            match_identity(normal_text, ((e[0], e[4]) for e in events)) if events and events[0][4] else ""
+        )
         triples = None
         if isinstance(form, ConstructForm):
             label = identity.rsplit(":", 1)[-1][:16] or f"{answers.time[row]}-{row}"

@@ -152,7 +152,9 @@ class Engine:
             if event.stream in (stream.alias, stream.iri):
                 if isinstance(event, Event):
                     return event.to_graph_event(stream.iri, self.dictionary.scopes)
-                renamed = GraphEvent(stream.iri, event.time, event.triples, event.name, event.source, event.position)
+                renamed = GraphEvent(
+                    stream.iri, event.time, event.triples, event.name, event.source, event.position
+                )
                 return localised(renamed, self.dictionary.scopes)
         known = listed(stream.alias for stream in self.query.rewritten.streams)
         raise InvalidArgument(f"the query declares no stream `{event.stream}`; it declares {known}")

@@ -165,5 +165,3 @@ class Machine:
             self.open_answers = self.open_answers.remapped(mapping)
         # The hash of a run is that of its ids.
         self.stage.memory.rebuild()
-
-

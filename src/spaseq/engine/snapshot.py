@@ -113,7 +113,10 @@ def _save_open(machine: Machine, terms: _Terms, arrays: Arrays, header: dict[str
     header["answers"] = {
         "columns": list(answers.columns),
         "events": [
-            [[gpm, stream, time, int(terms.number[name]), digest.hex()] for gpm, stream, time, name, digest in row]
+            [
+                [gpm, stream, time, int(terms.number[name]), digest.hex()]
+                for gpm, stream, time, name, digest in row
+            ]
             for row in answers.events
         ],
     }
@@ -191,7 +194,10 @@ def _answers(header: dict[str, Any], arrays: Arrays, ids: npt.NDArray[np.int32])
         arrays["answers.start"],
         {name: ids[arrays[f"answers.{number}"]] for number, name in enumerate(names)},
         [
-            tuple((gpm, stream, time, int(ids[name]), bytes.fromhex(digest)) for gpm, stream, time, name, digest in row)
+            tuple(
+                (gpm, stream, time, int(ids[name]), bytes.fromhex(digest))
+                for gpm, stream, time, name, digest in row
+            )
             for row in header["answers"]["events"]
         ],
     )

@@ -212,7 +212,9 @@ class MisplacedNegation(QueryError):
     code = "SPQ501"
     message_template = "`!` belongs to a whole step; here it stands inside one"
     label_template = "not a step of its own"
-    cure_template = "negate the whole step, as in `(A|B)!`, or give the negation a step of its own: `A ; B! ; C`"
+    cure_template = (
+        "negate the whole step, as in `(A|B)!`, or give the negation a step of its own: `A ; B! ; C`"
+    )
 
 
 class MisplacedQuantifier(QueryError):

@@ -40,7 +40,10 @@ def distribute(query: EventQuery) -> Distribution:
     if query.partition:
         names = listed(f"?{name}" for name in query.partition)
         return Distribution(
-            Unit.PARTITION, query.partition, by_window, f"PARTITION BY {names} makes every key a query of its own"
+            Unit.PARTITION,
+            query.partition,
+            by_window,
+            f"PARTITION BY {names} makes every key a query of its own",
         )
     keys = common_keys(query)
     if not keys:

@@ -89,7 +89,9 @@ def build_program(query: CompiledQuery) -> Program:
     """Compile the GPMs and the sequence of a query."""
     rewritten = query.rewritten
     streams = [stream.iri for stream in rewritten.streams]
-    plans = tuple(GpmPlan(g.name, streams.index(g.stream), compile_pattern(g.pattern)) for g in rewritten.gpms)
+    plans = tuple(
+        GpmPlan(g.name, streams.index(g.stream), compile_pattern(g.pattern)) for g in rewritten.gpms
+    )
     keys = tuple(
         KeyPlan(
             name,
@@ -148,9 +150,7 @@ def match_keys(
     return _pairs(values, len(batch))
 
 
-def _pairs(
-    values: Mapping[str, Mapping[int, set[int]]], events: int
-) -> tuple[Longs, list[tuple[int, ...]]]:
+def _pairs(values: Mapping[str, Mapping[int, set[int]]], events: int) -> tuple[Longs, list[tuple[int, ...]]]:
     event: list[int] = []
     keys: list[tuple[int, ...]] = []
     columns = list(values.values())

@@ -24,11 +24,15 @@ def _own(query: CompiledQuery, events: Events) -> list[GraphEvent]:
     return sorted((event for event in events if event.stream in declared), key=lambda event: event.time)
 
 
-def _engine(query: CompiledQuery, knowledge: Knowledge, *, lateness: str = "0s", compiled: bool = False) -> Engine:
+def _engine(
+    query: CompiledQuery, knowledge: Knowledge, *, lateness: str = "0s", compiled: bool = False
+) -> Engine:
     return Engine(query, knowledge=knowledge, lateness=lateness, compile_kernels=compiled)
 
 
-def _at_once(query: CompiledQuery, events: Events, knowledge: Knowledge, *, compiled: bool = False) -> list[Match]:
+def _at_once(
+    query: CompiledQuery, events: Events, knowledge: Knowledge, *, compiled: bool = False
+) -> list[Match]:
     engine = _engine(query, knowledge, compiled=compiled)
     return [*engine.push(_own(query, events)), *engine.finish()]
 

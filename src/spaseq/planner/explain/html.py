@@ -12,6 +12,7 @@ from spaseq.planner.explain.facts import Explanation, GpmFacts, StepFacts, Warni
 from spaseq.planner.explain.layout import layout
 from spaseq.planner.explain.svg import draw
 from spaseq.planner.explain.text import (
+    cut,
     distributed_by,
     iterated_by,
     joined,
@@ -22,6 +23,8 @@ from spaseq.planner.explain.text import (
 )
 
 _CSS = Path(__file__).with_name("page.css")
+LONG = 70
+"""From here on a sequence is no headline any more."""
 _LEGEND = (
     ("take", "takes an event and goes on"),
     ("skip", "lets any event pass"),
@@ -68,8 +71,10 @@ def _header(facts: Explanation) -> str:
     graphs = [f"<{iri}>" for iri in facts.graphs] + (["every registered graph"] if facts.any_graph else [])
     if graphs:
         rows.append(("background", _lines(graphs)))
+    long = ' class="long"' if len(facts.sequence) > LONG else ""
     return (
-        f'<header><p class="file">{escape(facts.name)}</p><h1>SEQ ({escape(facts.sequence)})</h1>'
+        f'<header><p class="file">{escape(facts.name)}</p>'
+        f"<h1{long}>SEQ ({escape(facts.sequence)})</h1>"
         f"{_definitions(rows)}</header>"
     )
 
@@ -153,7 +158,7 @@ def _code(text: str) -> str:
 
 
 def _variables(facts: Explanation) -> str:
-    rows = [("shared", f"{_code(f'?{v.name}')} joins {escape(listed(v.gpms))}") for v in facts.shared]
+    rows = [("shared", f"{_code(f'?{v.name}')} joins {escape(cut(v.gpms))}") for v in facts.shared]
     rows += [
         ("per iteration", f"{_code(questioned(names))} of {escape(listed(of))}")
         for of, names in iterated_by(facts)

@@ -20,6 +20,8 @@ LEVEL = 32
 """The distance between parallel edges, label included."""
 BEND = 46
 """The horizontal room in which an edge leaves its state."""
+STRAIGHT = 18
+"""The same for a single edge, which does not bend."""
 ARCH = 24
 """Half the width of the innermost loop."""
 MARGIN = 16
@@ -169,7 +171,8 @@ def _positions(
     found = {names[0]: x}
     for name, following in pairwise(names):
         widest = max(text_width(short_label(edge)) for edge in forward[name])
-        x += max(2 * (RADIUS + BEND) + widest + 20, loops[name].room + loops[following].room + 12)
+        bend = BEND if len(forward[name]) > 1 else STRAIGHT
+        x += max(2 * (RADIUS + bend) + widest + 20, loops[name].room + loops[following].room + 12)
         found[following] = x
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from spaseq.errors import listed
 from spaseq.planner.explain.facts import (
@@ -154,8 +154,15 @@ def _gpm(gpm: GpmFacts, indent: int) -> list[str]:
 def joined(gpm: GpmFacts, join: VariableFacts) -> str:
     """A join variable and whose values it meets; a repeated GPM also meets itself."""
     others = [name for name in join.gpms if name != gpm.name]
-    others += ["its earlier iterations"] if gpm.name in join.gpms else []
-    return f"?{join.name} with {listed(others)}"
+    own = ["its earlier iterations"] if gpm.name in join.gpms else []
+    return f"?{join.name} with {listed([*([cut(others)] if others else []), *own])}"
+
+
+def cut(names: Sequence[str], longest: int = 8) -> str:
+    """Names as a list; of very many the first ones and the last."""
+    if len(names) <= longest:
+        return listed(names)
+    return f"{listed(names[: longest - 2])}, … {names[-1]} ({len(names)} patterns)"
 
 
 def reads(part: StatefulFacts) -> str:
@@ -167,7 +174,7 @@ def reads(part: StatefulFacts) -> str:
 
 
 def _variables(facts: Explanation) -> list[str]:
-    lines = rows("shared", (f"?{v.name} joins {listed(v.gpms)}" for v in facts.shared))
+    lines = rows("shared", (f"?{v.name} joins {cut(v.gpms)}" for v in facts.shared))
     lines += rows(
         "per iteration", (f"{questioned(names)} of {listed(of)}" for of, names in iterated_by(facts))
     )

@@ -22,15 +22,19 @@ OPERATORS = {
     "strict contiguity": (
         "`σ , Ψ`",
         "SPAseq Definition 12; SEMANTICS 1.3",
-        "The next event: between `σ` and `Ψ` lies no event of any stream that the query declares, whether it matches "
-        "something or not. Events at the very instants of `σ` or `Ψ` do not matter.",
+        (
+            "The next event: between `σ` and `Ψ` lies no event of any stream that the query declares, whether it matches "
+            "something or not. Events at the very instants of `σ` or `Ψ` do not matter."
+        ),
         "`a1` and `b1` are neighbours, and so are `a3` and `b2`. Between `a2` and `b2` lies `a3`.",
     ),
     "skip-till-next": (
         "`σ ; Ψ`",
         "SPAseq Definition 11; SEMANTICS 1.3",
-        "The first event that fits: what does not combine with `σ` is skipped, and the first instant at which `Ψ` combines is "
-        "taken. Combining means: equal values for shared variables, and all filters that look back hold.",
+        (
+            "The first event that fits: what does not combine with `σ` is skipped, and the first instant at which `Ψ` combines is "
+            "taken. Combining means: equal values for shared variables, and all filters that look back hold."
+        ),
         "Each `A` takes the first `B` after it. `a1` does not see `b2`, because `b1` came first.",
     ),
     "skip-till-any": (
@@ -42,8 +46,10 @@ OPERATORS = {
     "conjunction": (
         "`Ψ₁ & Ψ₂`",
         "SPAseq Definition 8; SEMANTICS 1.3",
-        "Both at one timestamp, with equal values for shared variables; they may come from two events, or from one event of one "
-        "stream. `&` binds tighter than `|`. In the drawing a bar ties the edges that must match together.",
+        (
+            "Both at one timestamp, with equal values for shared variables; they may come from two events, or from one event of one "
+            "stream. `&` binds tighter than `|`. In the drawing a bar ties the edges that must match together."
+        ),
         "At 5 there is an `A` on one stream and a `D` on the other.",
     ),
     "disjunction": (
@@ -55,9 +61,11 @@ OPERATORS = {
     "repetition": (
         "`Ψ+`, `Ψ+[;]`, `Ψ+[:]`, `Ψ+[,]`",
         "SPAseq Definitions 13 and 14; SEMANTICS 1.5",
-        "One or more, and every number of them is a match of its own. At the start of a sequence the iterations follow each other "
-        "with `;`, later with `,`; brackets choose another operator. A variable that only the repeated pattern binds is an "
-        "*iteration variable*: each iteration binds it afresh, and outside its name means the last value.",
+        (
+            "One or more, and every number of them is a match of its own. At the start of a sequence the iterations follow each other "
+            "with `;`, later with `,`; brackets choose another operator. A variable that only the repeated pattern binds is an "
+            "*iteration variable*: each iteration binds it afresh, and outside its name means the last value."
+        ),
         "`a2` and `a3` are the iterations between `c1` and `b2`; `?a` is the last one. With `a2` alone, `b2` is no neighbour.",
     ),
     "bounded repetition": (
@@ -75,15 +83,19 @@ OPERATORS = {
     "negation": (
         "`Ψ!`",
         "SPAseq appendix C.4, figure 25; SEMANTICS 1.6",
-        "No match of the step in the gap between its positive neighbours. It sees the values of what came before it, not of what comes "
-        "after. The operator before it is the one after it, or `;` or `:`.",
+        (
+            "No match of the step in the gap between its positive neighbours. It sees the values of what came before it, not of what comes "
+            "after. The operator before it is the one after it, or `;` or `:`."
+        ),
         "As with skip-till-any above, but `c1` lies between `a1` and `b2`.",
     ),
     "negation at the end": (
         "`σ ; Ψ!` in last place",
         "SEMANTICS 1.6",
-        "Until the window ends, no match of the step. The match's instant is that end, and it is reported when time has passed it. A time "
-        "window is needed. In first place a negation looks back to the window's start.",
+        (
+            "Until the window ends, no match of the step. The match's instant is that end, and it is reported when time has passed it. A time "
+            "window is needed. In first place a negation looks back to the window's start."
+        ),
         "`b1` is followed by `a2`. After `b2` there is no `A` until 10, when the window ends.",
     ),
 }
@@ -94,8 +106,10 @@ def page() -> str:
     lines = [
         "# Operators",
         "",
-        "Generated from `docs/reference/operators.spec` by `make docs`: every automaton is drawn by `explain`, and every match below was "
-        "found by the reference.",
+        (
+            "Generated from `docs/reference/operators.spec` by `make docs`: every automaton is drawn by `explain`, and every match below was "
+            "found by the reference."
+        ),
         "",
         "`σ` is the sequence so far, `Ψ` a step: a pattern or several joined by `&` and `|`. Only timestamps order events: simultaneous",
         "events are never in sequence. On an edge stands `(streams operator pattern)`, with `∅` for none; grey edges let any event pass,",

@@ -160,8 +160,13 @@ def _clock(instant: int) -> str:
     return format_instant(instant)[11:16]
 
 
+def _from_here(path: Path) -> Path:
+    """The path as one would type it in this folder."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 def _next_steps() -> str:
-    folder = FOLDER
+    folder = _from_here(FOLDER)
     rows: list[Cells] = [
         ("look at the files", str(folder)),
         ("see the whole plan", f"spaseq explain {folder / QUERY.name}"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from pyoxigraph import Literal, NamedNode
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.answers import Answers, matches
+from spaseq.engine.compaction import Compaction
 from spaseq.engine.encode import encode_pushed
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions
 from spaseq.engine.reorder import ReorderBuffer
@@ -28,9 +29,6 @@ from spaseq.temporal.instants import format_instant, from_datetime, parse_instan
 
 if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Source
-
-COMPACT_AT = 500_000
-"""Terms from which the dictionary is compacted when it has doubled."""
 
 
 @dataclass(slots=True)
@@ -54,9 +52,21 @@ def as_knowledge(
     knowledge: Knowledge | Mapping[str, Source] | None, program: Program, *, rdfs: bool = False
 ) -> Knowledge:
     """Background graphs, checked against what the query names."""
-    known = knowledge if isinstance(knowledge, Knowledge) else Knowledge(knowledge or {}, rdfs=rdfs)
+    if isinstance(knowledge, Knowledge):
+        known = knowledge
+    else:
+        known = Knowledge({name: _source(given) for name, given in (knowledge or {}).items()}, rdfs=rdfs)
     known.require(program.knowledge[0])
     return known
+
+
+def _source(given: Source) -> Source:
+    """A background graph as the user gives it: a text names a file."""
+    if not isinstance(given, str):
+        return given
+    if not Path(given).exists():
+        raise InvalidArgument(f"the background graph `{given}` does not exist")
+    return Path(given)
 
 
 class Engine:
@@ -85,7 +95,7 @@ class Engine:
         self.dictionary = TermDictionary()
         options = MachineOptions(max_runs, compile_kernels, with_events, with_events)
         self.machine = Machine(
-            self.program, self.dictionary, self.knowledge, now=_wall_clock(), options=options
+            self.program, self.dictionary, self.knowledge, now=wall_clock(), options=options
         )
         wait = parse_duration(lateness) if isinstance(lateness, str) else lateness
         if wait < 0:
@@ -94,7 +104,7 @@ class Engine:
         self.metrics = Metrics()
         self.late_events: list[GraphEvent] = []
         self._normal_text = self.query.normal_text
-        self._compacted = 0
+        self._compaction = Compaction(self.dictionary)
         self._finished = False
 
     # --- input ----------------------------------------------------------------------------------
@@ -175,15 +185,8 @@ class Engine:
 
     def _compact(self) -> None:
         """Keep the dictionary from growing for ever on an endless stream."""
-        if len(self.dictionary) < max(COMPACT_AT, 2 * self._compacted):
-            return
-        held = self.buffer.held
-        waiting = [held.subjects, held.predicates, held.objects, held.names]
-        live = np.unique(np.concatenate([self.machine.live_ids(), *waiting]))
-        mapping = self.dictionary.compact(live)
-        self.machine.remap(mapping)
-        self.buffer.remap(mapping)
-        self._compacted = len(self.dictionary)
+        if self._compaction.due():
+            self.buffer.remap(self._compaction.run([self.machine], [self.buffer.held]))
 
 
 def _instant(time: datetime | int | str) -> int:
@@ -194,7 +197,7 @@ def _instant(time: datetime | int | str) -> int:
     return time
 
 
-def _wall_clock() -> Literal:
+def wall_clock() -> Literal:
     """What NOW() answers during the life of an engine."""
     now = format_instant(from_datetime(datetime.now(timezone.utc)))
     return Literal(now, datatype=NamedNode("http://www.w3.org/2001/XMLSchema#dateTime"))

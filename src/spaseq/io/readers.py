@@ -45,7 +45,7 @@ def read_graph_events(
     """The events of some files as plain objects, in the order of the files; needs neither numpy nor numba."""
     known = scopes if scopes is not None else BlankScopes()
     for source in find_sources(paths, file_format):
-        _check(source, options)
+        check_source(source, options)
         for step in read_steps(source, options):
             for bad in step.bad:
                 on_bad(bad)
@@ -87,7 +87,7 @@ def _batches(
 ) -> Iterator[EventBatch]:
     seen = 0
     for source in sources:
-        _check(source, options)
+        check_source(source, options)
         with source.open() as reader:
             if source.format == "nquads":
                 head = b"" if dictionary.promoted else reader.read(max(options.small_bytes - seen, 0))
@@ -129,7 +129,8 @@ def _encoded(
         yield encode_events(waiting, source, stream, index, dictionary, options)
 
 
-def _check(source: Source, options: ReadOptions) -> None:
+def check_source(source: Source, options: ReadOptions) -> None:
+    """Refuse a file that cannot be read with these options."""
     if source.format == "ntriples" and options.triples_per_event is None:
         raise InvalidArgument(
             f"`{source.name}` is N-Triples, which has no graphs: say `--triples-per-event` how many make an event"

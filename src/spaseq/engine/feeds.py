@@ -1,0 +1,173 @@
+"""Feeds: inputs of a replay that know how far their time has come.
+
+A feed is read batch by batch. After every batch its ``floor`` says before which time none of its events
+will come any more; the merge (`spaseq.engine.replay`) lets events go on that lie before all floors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.algebra.events import Stream
+from spaseq.engine.encode import encode_pushed
+from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
+from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.io.survey import NEVER, Survey
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.events import Event, GraphEvent, localised
+
+Batches: TypeAlias = Callable[[], Iterator[EventBatch]]
+"""Opens an input; nothing is read before."""
+
+OnLate: TypeAlias = Callable[[EventBatch, npt.NDArray[np.intp]], None]
+"""Takes the events of a batch that came too late, by their ordinals."""
+
+BLOCK = 1024
+"""How many events are taken from an iterator at a time."""
+
+
+class Feed(Protocol):
+    """An input of a replay."""
+
+    floor: int
+    """No event before this time is still to come; `NEVER` when the feed has ended."""
+
+    def read(self) -> EventBatch | None:
+        """The next events, None at the end."""
+
+    def held(self) -> list[EventBatch]:
+        """Events that were read and have not been handed out."""
+
+    def remap(self, mapping: npt.NDArray[np.int32]) -> None:
+        """Follow a compaction of the dictionary."""
+
+
+class ChangedFile(SpaseqError):
+    """A file that was written to while it was read; the answer would not be exact."""
+
+
+class SurveyedFile:
+    """A file whose times are known; it is opened when the merge reaches its first event."""
+
+    def __init__(self, name: str, batches: Batches, survey: Survey) -> None:
+        self._name = name
+        self._open = batches
+        self._batches: Iterator[EventBatch] | None = None
+        self._survey = survey
+        self.floor = survey.first
+
+    def read(self) -> EventBatch | None:
+        """The next events, None at the end."""
+        if self._batches is None:
+            self._batches = self._open()
+        batch = next(self._batches, None)
+        if batch is None:
+            self.floor = NEVER
+        elif len(batch):
+            if int(batch.times.min()) < self.floor:
+                raise ChangedFile(
+                    f"`{self._name}` was changed while it was read; run again when it is complete"
+                )
+            assert batch.positions is not None
+            self.floor = max(self.floor, self._survey.floor(int(batch.positions[-1])))
+        return batch
+
+    def held(self) -> list[EventBatch]:
+        """Nothing: events are handed out as they are read."""
+        return []
+
+    def remap(self, mapping: npt.NDArray[np.int32]) -> None:
+        """Nothing to follow."""
+
+
+class WholeFeed:
+    """An input without any order: nothing of it may go on before all of it was read."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._open = batches
+        self._batches: Iterator[EventBatch] | None = None
+        self.floor = BEFORE_ALL
+
+    def read(self) -> EventBatch | None:
+        """The next events, None at the end."""
+        if self._batches is None:
+            self._batches = self._open()
+        batch = next(self._batches, None)
+        if batch is None:
+            self.floor = NEVER
+        return batch
+
+    def held(self) -> list[EventBatch]:
+        """Nothing: events are handed out as they are read."""
+        return []
+
+    def remap(self, mapping: npt.NDArray[np.int32]) -> None:
+        """Nothing to follow."""
+
+
+class LateFeed:
+    """An input whose events are waited for as long as the lateness says; later ones are late."""
+
+    def __init__(self, batches: Batches, lateness: int, on_late: OnLate) -> None:
+        self._open = batches
+        self._batches: Iterator[EventBatch] | None = None
+        self._buffer = ReorderBuffer(lateness)
+        self._on_late = on_late
+        self.floor = BEFORE_ALL
+
+    def read(self) -> EventBatch | None:
+        """The next events that may go on, None at the end."""
+        if self._batches is None:
+            self._batches = self._open()
+        batch = next(self._batches, None)
+        if batch is None:
+            rest = self._buffer.advance_to(NEVER) if self.floor != NEVER else None
+            self.floor = NEVER
+            return rest if rest is not None and len(rest) else None
+        ready, late = self._buffer.push(batch)
+        if len(late):
+            self._on_late(batch, late)
+        self.floor = self._buffer.watermark
+        return ready
+
+    def held(self) -> list[EventBatch]:
+        """The events that wait."""
+        return [self._buffer.held]
+
+    def remap(self, mapping: npt.NDArray[np.int32]) -> None:
+        """Follow a compaction of the dictionary."""
+        self._buffer.remap(mapping)
+
+
+def pushed_batches(
+    events: Iterable[Event | GraphEvent],
+    stream: Stream,
+    streams: tuple[str, ...],
+    dictionary: TermDictionary,
+) -> Iterator[EventBatch]:
+    """Events that a program hands over for one stream, as batches; positions count them from 1."""
+    remaining, count = iter(events), 0
+    while block := list(islice(remaining, BLOCK)):
+        batch = encode_pushed([_plain(event, stream, dictionary) for event in block], streams, dictionary)
+        positions = np.arange(count + 1, count + 1 + len(block), dtype=np.int64)
+        count += len(block)
+        yield replace(batch, sources=(f"events of {stream.alias}",), positions=positions)
+
+
+def _plain(event: Event | GraphEvent, stream: Stream, dictionary: TermDictionary) -> GraphEvent:
+    """The event under its stream's IRI, its blank nodes local."""
+    if event.stream not in (stream.alias, stream.iri):
+        raise InvalidArgument(
+            f"an event of the stream `{event.stream}` is among those of `{stream.alias}` <{stream.iri}>"
+        )
+    if isinstance(event, Event):
+        return event.to_graph_event(stream.iri, dictionary.scopes)
+    renamed = GraphEvent(stream.iri, event.time, event.triples, event.name, event.source, event.position)
+    return localised(renamed, dictionary.scopes)

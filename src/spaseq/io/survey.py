@@ -1,0 +1,111 @@
+"""The survey of a file: when its events are, before any of them is read for good.
+
+A replay sorts its whole input by time but must not hold it in memory. What it needs to know of a file is,
+for every place in it, the least time that is still to come. The reader itself finds that: told that no
+query needs any triple, it only cuts lines and reads timestamps. (A byte search for the timestamp predicate
+was measured and saved too little of that to be worth a second reader.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.io.bad_input import BadInput
+from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.readers import read_events
+from spaseq.io.sources import Source
+from spaseq.model.dictionary import TermDictionary
+
+Longs = npt.NDArray[np.int64]
+
+NEVER: Final = int(np.iinfo(np.int64).max)
+"""Later than every event."""
+
+_BLOCK: Final = 1 << 12
+"""For every so many events it is known what is still to come."""
+_STREAM: Final = "urn:spaseq:survey"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """When the events of a file are.
+
+    ``first`` and ``last`` are the least and the greatest time (`NEVER` and its negation without events).
+    ``disorder`` is the greatest step back in time: the lateness that this file needs. ``floors[i]`` is the
+    least time at or after the position ``starts[i]``.
+    """
+
+    count: int
+    first: int
+    last: int
+    disorder: int
+    starts: Longs
+    floors: Longs
+
+    def floor(self, position: int) -> int:
+        """A time before which no event lies that comes after this position."""
+        if not len(self.floors):
+            return NEVER
+        index = int(np.searchsorted(self.starts, position, "right")) - 1
+        return int(self.floors[max(index, 0)])
+
+
+def survey(
+    source: Source, options: ReadOptions = DEFAULTS, *, poll: Callable[[], None] = lambda: None
+) -> Survey:
+    """Find the times of a file; ``poll`` is called now and then and may raise to end it."""
+    bare = replace(options, needed_predicates=frozenset(), keep_names=False)
+    batches = read_events(
+        source.path,
+        stream=_STREAM,
+        dictionary=TermDictionary(),
+        streams=[_STREAM],
+        file_format=source.format,
+        options=bare,
+        on_bad=_pass_over,
+    )
+    found = _Times()
+    for batch in batches:
+        poll()
+        positions = batch.positions if batch.positions is not None else np.zeros(len(batch), np.int64)
+        for begin in range(0, len(batch), _BLOCK):
+            found.add(int(positions[begin]), batch.times[begin : begin + _BLOCK])
+    return found.survey()
+
+
+def _pass_over(bad: BadInput) -> None:
+    """Bad input is reported when events are read for good."""
+
+
+class _Times:
+    """Collects the times of a file block by block."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._least: list[int] = []
+        self._count = 0
+        self._latest = -NEVER
+        self._disorder = 0
+
+    def add(self, start: int, times: Longs) -> None:
+        """The times of some events, in the order of the file; the first is at the position ``start``."""
+        reached = np.maximum.accumulate(np.maximum(times, self._latest))
+        self._count += len(times)
+        self._latest = int(reached[-1])
+        self._disorder = max(self._disorder, int((reached - times).max()))
+        self._starts.append(start)
+        self._least.append(int(times.min()))
+
+    def survey(self) -> Survey:
+        """What was found."""
+        starts, least = np.array(self._starts, np.int64), np.array(self._least, np.int64)
+        floors = np.minimum.accumulate(least[::-1])[::-1]
+        if bool((np.diff(starts) < 0).any()):  # positions that do not grow tell nothing
+            starts, floors = starts[:1], floors[:1]
+        first = int(least.min()) if len(least) else NEVER
+        return Survey(self._count, first, self._latest, self._disorder, starts, floors)

@@ -45,7 +45,7 @@ def answers(
             by_gpm = {name: [row for row in taken if row.gpm == name] for name in query.names}
             for run in runs(Scene(query, frame.events, by_gpm, key, frame.end)):
                 found.setdefault(_choice(run, key), run)
-    ordered = sorted(found.values(), key=lambda run: (run.last, run.start))
+    ordered = sorted(found.values(), key=lambda run: (run.last, run.start, _in_words(query, run)))
     return _formed(query, ordered, normal_text)
 
 
@@ -77,6 +77,14 @@ def _choice(run: Run, key: Solution) -> object:
     """What makes two matches different: their events, GPMs and mappings (and, for negation, their end)."""
     taken = tuple((t.gpm, id(t.event.event), frozenset(t.mapping.items())) for t in run.taken)
     return taken, run.last, frozenset(key.items())
+
+
+def _in_words(query: EventQuery, run: Run) -> list[str]:
+    """Orders matches of one instant and start, so that DISTINCT and ASK choose the same one every time."""
+    taken = sorted(
+        (query.names.index(t.gpm), t.event.position, sorted(map(str, t.mapping.items()))) for t in run.taken
+    )
+    return [str(part) for part in taken] + sorted(map(str, run.mapping.items()))
 
 
 # --- forms --------------------------------------------------------------------------------------

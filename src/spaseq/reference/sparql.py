@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, QuerySolutions, Store, Triple
 
-from spaseq.algebra.expressions import Expression, Term, Var
+from spaseq.algebra.expressions import Compare, Expression, Term, Var
 from spaseq.algebra.format import format_pattern
 from spaseq.algebra.patterns import Extend, Filter, Pattern, Values
 from spaseq.algebra.scope import expression_variables, in_scope
@@ -117,6 +117,12 @@ def lexical(term: Term) -> Term | None:
     return None if isinstance(term, BlankNode) else Literal(term.value)
 
 
+def same_value(term: Term, found: Term | None) -> bool:
+    """True if a term is, or equals by ``=``, a value that a store gave back."""
+    equal = Compare("=", Var("a"), Var("b"))
+    return found is not None and (stored(term) == found or holds(equal, {"a": stored(term), "b": found}))
+
+
 class Extreme:
     """MIN or MAX: the first term whose value pyoxigraph finds extreme, so that it keeps its spelling."""
 
@@ -136,7 +142,7 @@ class Extreme:
         results = store.query(f"SELECT ({self.name}(?v) AS ?r) WHERE {{ ?s ?p ?v }}")
         assert isinstance(results, QuerySolutions)
         found = next(iter(results))["r"]
-        return next((term for term in self._terms if stored(unwrap(term)) == found), None)
+        return next((term for term in self._terms if same_value(unwrap(term), found)), None)
 
 
 class Least(Extreme):

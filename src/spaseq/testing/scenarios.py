@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from spaseq.model.events import GraphEvent
+from spaseq.model.terms import Term
 
 EX = "http://ex.org/"
 INTEGER = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
@@ -37,60 +39,68 @@ class Scenario:
 
 
 @st.composite
-def scenarios(draw: st.DrawFn, *, kleene: bool = True, most_events: int = MOST_EVENTS) -> Scenario:
-    """A random query that compiles, and events on which it is likely to match."""
-    drawing = _Drawing(draw, kleene)
+def scenarios(
+    draw: st.DrawFn,
+    *,
+    kleene: bool = True,
+    partitioned: bool | None = None,
+    tumbling: bool = False,
+    most_events: int = MOST_EVENTS,
+) -> Scenario:
+    """A random query that compiles, and events on which it is likely to match.
+
+    ``kleene`` False leaves out repetitions, ``partitioned`` says whether there is a PARTITION BY (None:
+    sometimes), ``tumbling`` allows tumbling time windows only.
+    """
+    drawing = _Drawing(draw, kleene, partitioned, tumbling)
     query = drawing.query()
     # Skip-till-any between iterations takes every subset of the events; the judge tries them all.
     most = min(most_events, 7) if "[:]" in query else most_events
-    return Scenario(
-        query,
-        draw(streamsets(hints=drawing.hints, most=most)),
-        draw(backgrounds()) if "GRAPH" in query else {},
-    )
+    events = tuple(_event(drawing.hints, *parts) for parts in draw(_STREAMSETS[most]))
+    return Scenario(query, events, draw(_BACKGROUNDS) if "GRAPH" in query else {})
 
 
-@st.composite
-def streamsets(
-    draw: st.DrawFn, *, hints: Sequence[tuple[str, str]] = (), most: int = MOST_EVENTS
-) -> tuple[GraphEvent, ...]:
-    """Events of the three streams, and at times of one that no query declares, in any order of arrival.
+# --- events -------------------------------------------------------------------------------------
 
-    A hint is a stream and a predicate that some pattern looks for there; most events follow one.
+_SUBJECTS: tuple[NamedNode | BlankNode, ...] = (KEYS[0], KEYS[0], KEYS[1], BlankNode("b"))
+_OBJECTS: tuple[Term, ...] = (*VALUES[:3], *VALUES, KEYS[0], Literal("x"), BlankNode("b"))
+_GRAPHS = st.frozensets(
+    st.sampled_from([Triple(*t) for t in product(_SUBJECTS, PREDICATES, _OBJECTS)]), max_size=3
+)
+_ANYTHING = tuple(product(("s1", "s2", "s3", "undeclared"), "pqr"))
+_EVENTS = st.tuples(
+    st.integers(0, 10),  # its second
+    st.integers(0, 3 * len(_ANYTHING) - 1),  # its stream and what it says there
+    st.sampled_from((*product((KEYS[0], *KEYS), VALUES), None)),
+    _GRAPHS,
+    st.sampled_from((None, None, NamedNode(EX + "e1"), BlankNode("e"))),
+)
+_STREAMSETS = {
+    most: st.lists(_EVENTS, min_size=min(5, most), max_size=most) for most in range(MOST_EVENTS + 1)
+}
+_GROUPS = [Triple(key, NamedNode(EX + "group"), value) for key, value in product(KEYS, VALUES)]
+_BACKGROUNDS = st.fixed_dictionaries(
+    dict.fromkeys(GRAPHS, st.frozensets(st.sampled_from(_GROUPS), max_size=3))
+)
+
+
+def _event(
+    hints: Sequence[tuple[str, str]],
+    second: int,
+    choice: int,
+    said: tuple[NamedNode, Literal] | None,
+    graph: frozenset[Triple],
+    name: NamedNode | BlankNode | None,
+) -> GraphEvent:
+    """An event that says what a pattern looks for, two times out of three, and other things.
+
+    A hint is a stream and a predicate that some pattern looks for there.
     """
-    anything = st.tuples(st.sampled_from(("s1", "s2", "s3", "undeclared")), st.sampled_from("pqr"))
-    aimed = st.sampled_from(hints) if hints else anything
-    events = st.lists(_event(st.one_of(aimed, aimed, anything)), min_size=min(5, most), max_size=most)
-    return tuple(draw(events))
-
-
-@st.composite
-def _event(draw: st.DrawFn, hints: st.SearchStrategy[tuple[str, str]]) -> GraphEvent:
-    stream, predicate = draw(hints)
-    graph = draw(graphs())
-    if draw(st.integers(0, 3)):
-        subject, value = draw(st.sampled_from((*KEYS, KEYS[0]))), draw(st.sampled_from(VALUES))
-        graph |= {Triple(subject, NamedNode(EX + predicate), value)}
-    time = draw(st.integers(0, 10)) * 1_000_000
-    name = draw(st.sampled_from((None, None, NamedNode(EX + "e1"), BlankNode("e"))))
-    return GraphEvent(EX + stream, time, graph, name)
-
-
-def graphs() -> st.SearchStrategy[frozenset[Triple]]:
-    """The graph of an event: up to three triples over two keys, a blank node and a few values."""
-    subjects = st.sampled_from((KEYS[0], KEYS[0], KEYS[1], BlankNode("b")))
-    objects = st.sampled_from((*VALUES[:3], *VALUES, KEYS[0], Literal("x"), BlankNode("b")))
-    triples = st.builds(Triple, subjects, st.sampled_from(PREDICATES), objects)
-    return st.frozensets(triples, max_size=3)
-
-
-def backgrounds() -> st.SearchStrategy[dict[str, frozenset[Triple]]]:
-    """Both background graphs: the keys' groups."""
-    groups = st.builds(
-        Triple, st.sampled_from(KEYS), st.just(NamedNode(EX + "group")), st.sampled_from(VALUES)
-    )
-    graph = st.frozensets(groups, max_size=3)
-    return st.fixed_dictionaries(dict.fromkeys(GRAPHS, graph))
+    options = hints if hints and choice >= len(_ANYTHING) else _ANYTHING
+    stream, predicate = options[choice % len(options)]
+    if said is not None:
+        graph |= {Triple(said[0], NamedNode(EX + predicate), said[1])}
+    return GraphEvent(EX + stream, second * 1_000_000, graph, name)
 
 
 # --- queries ------------------------------------------------------------------------------------
@@ -114,10 +124,11 @@ class _Gpm:
 class _Drawing:
     """Draws one query, step by step; remembers what earlier steps bind."""
 
-    def __init__(self, draw: st.DrawFn, kleene: bool) -> None:
+    def __init__(self, draw: st.DrawFn, kleene: bool, partitioned: bool | None, tumbling: bool) -> None:
         self._draw = draw
         self._kleene = kleene
-        self._partitioned = self._chance(6)
+        self._tumbling = tumbling
+        self._partitioned = self._chance(6) if partitioned is None else partitioned
         self._names = iter(NAMES)
         self._gpms: list[_Gpm] = []
         self._visible: list[str] = []
@@ -296,10 +307,11 @@ class _Drawing:
         windows = [
             f"WITHIN {size} SECONDS",
             f"WITHIN {size} SECONDS TUMBLING",
-            f"WITHIN {size} SECONDS SLIDING",
-            f"WITHIN {size} SECONDS SLIDING",
             f'WITHIN {size} SECONDS STARTING AT "1970-01-01T00:00:0{start}Z"',
         ]
+        if self._tumbling:
+            return self._pick(windows)
+        windows += [f"WITHIN {size} SECONDS SLIDING"] * 2
         if not trailing:
             windows += ["", f"WITHIN {size} EVENTS"]
         if not trailing and not leading:

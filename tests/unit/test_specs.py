@@ -1,0 +1,49 @@
+"""Every spec file, on every host. A host is added to the list, never to the cases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spaseq.errors import QueryError, QueryWarning
+from spaseq.testing import Case, Host, check, load_all, reference_host
+
+SPECS = Path(__file__).resolve().parents[1] / "spec"
+CASES = load_all(SPECS)
+HOSTS = [reference_host]
+ELSEWHERE = {
+    "SPQ402": "FROM in a plain SPARQL query (tests/unit/lowering)",
+    "SPQ403": "DESCRIBE as a plain SPARQL query (tests/unit/lowering)",
+    "SPW103": "told by hosts that have a fast path",
+}
+"""Codes that no SPAseq query can show, and where they are tested."""
+
+
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_spec(case: Case, host: Host) -> None:
+    """The host gives what the spec file says."""
+    check(case, host)
+
+
+def test_case_names_are_unique() -> None:
+    """A failing case can be found by its name."""
+    ids = [case.id for case in CASES]
+    assert len(ids) == len(set(ids))
+
+
+def test_every_code_has_a_case() -> None:
+    """Each error and warning of the catalogue is named by some spec file, except those told why not."""
+    named = {case.error[0] for case in CASES if case.error} | {c for case in CASES for c in case.warnings}
+    codes = {cls.code for base in (QueryError, QueryWarning) for cls in _all_below(base)}
+    assert codes - named == ELSEWHERE.keys()
+
+
+def test_every_error_case_names_its_place() -> None:
+    """An error without line and column could point anywhere."""
+    assert [case.id for case in CASES if case.error and not case.error[1] and case.error[0] != "SPQ009"] == []
+
+
+def _all_below(cls: type) -> set[type]:
+    return {sub for direct in cls.__subclasses__() for sub in (direct, *_all_below(direct))}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Callable, Iterable
 
 from pyoxigraph import BlankNode, Triple
 
@@ -57,17 +57,21 @@ def _compiled(case: Case) -> CompiledQuery | None:
     try:
         query = compile_query(case.query, name=case.id)
     except QueryError as error:
-        assert case.error is not None, f"{case.id}\n{error}"
-        code, where = case.error
-        every = [error, *error.also]
-        codes = [each.code for each in every]
-        assert code in codes, f"{case.id}: expected {code}, got {', '.join(codes)}\n{error}"
-        named = every[codes.index(code)]
-        at = f"{named.line}:{named.column}"
-        assert where in ("", at), f"{case.id}: expected {code} at {where}, got it at {at}\n{named}"
+        _check_error(case, error)
         return None
     assert case.error is None, f"{case.id}: expected {case.error}, but it compiles"
     return query
+
+
+def _check_error(case: Case, error: QueryError) -> None:
+    assert case.error is not None, f"{case.id}\n{error}"
+    code, where = case.error
+    every = [error, *error.also]
+    codes = [each.code for each in every]
+    assert code in codes, f"{case.id}: expected {code}, got {', '.join(codes)}\n{error}"
+    named = every[codes.index(code)]
+    at = f"{named.line}:{named.column}"
+    assert where in ("", at), f"{case.id}: expected {code} at {where}, got it at {at}\n{named}"
 
 
 def _check_plan(case: Case, query: CompiledQuery) -> None:
@@ -86,11 +90,10 @@ def _check_matches(case: Case, host: Host, found: list[Match]) -> None:
     with_events = any(expected.events is not None for expected in case.expected)
     wanted = Counter(_expected_line(expected, with_events) for expected in case.expected)
     got = Counter(_line(match, with_events) for match in found)
-    missing, extra = wanted - got, got - wanted
-    assert not missing and not extra, "\n".join(
+    assert wanted == got, "\n".join(
         [f"{case.id} on {host.name} ({case.path}:{case.line})"]
-        + [f"  missing: {line} (x{count})" for line, count in sorted(missing.items())]
-        + [f"  extra:   {line} (x{count})" for line, count in sorted(extra.items())]
+        + [f"  missing: {line} (x{count})" for line, count in sorted((wanted - got).items())]
+        + [f"  extra:   {line} (x{count})" for line, count in sorted((got - wanted).items())]
     )
 
 
@@ -107,7 +110,11 @@ def _expected_line(expected: Expected, with_events: bool) -> str:
         instant = time if "T" in time else format_instant(round(float(time) * 1_000_000))
         events.append(f"{step}@{instant}")
     return _text(
-        expected.start, expected.time, list(expected.bindings), expected.triples, events if with_events else []
+        expected.start,
+        expected.time,
+        list(expected.bindings),
+        expected.triples,
+        events if with_events else [],
     )
 
 

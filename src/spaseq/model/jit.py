@@ -6,12 +6,16 @@ its input is large imports those.
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import config, njit, types
 from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -22,17 +26,44 @@ Int: TypeAlias = int | np.int64
 
 def kernel(function: _F) -> _F:
     """Compile a function to machine code that runs without the interpreter's lock, cached on disk."""
-    return cast(_F, njit(nogil=True, cache=True, boundscheck=False)(function))
+    return _compiled(function)
 
 
 def inlined(function: _F) -> _F:
-    """Like `lean`, for functions that are copied into the kernels that call them: passing arrays costs."""
-    return cast(_F, njit(nogil=True, cache=True, boundscheck=False, forceinline=True, _nrt=False)(function))  # type: ignore[call-overload]
+    """Like `lean`, for functions that LLVM copies into the kernels that call them: passing arrays costs."""
+    return _compiled(function, forceinline=True, _nrt=False)
 
 
 def lean(function: _F) -> _F:
     """Like `kernel`, for kernels that allocate nothing: without reference counts they compile far faster."""
-    return cast(_F, njit(nogil=True, cache=True, boundscheck=False, _nrt=False)(function))  # type: ignore[call-overload]
+    return _compiled(function, _nrt=False)
+
+
+def _compiled(function: _F, **flags: object) -> _F:
+    """The kernel, cached under a folder named after its sources.
+
+    Numba looks only at a kernel's own file; one that was changed elsewhere would go on in its old form.
+    """
+    chosen = str(_cache_of(Path(function.__code__.co_filename).parent))
+    before = getattr(config, "CACHE_DIR")  # numba fills its settings in at run time
+    setattr(config, "CACHE_DIR", before or chosen)
+    try:
+        return cast(_F, njit(nogil=True, cache=True, boundscheck=False, **flags)(function))
+    finally:
+        setattr(config, "CACHE_DIR", before)
+
+
+@lru_cache
+def _cache_of(folder: Path) -> Path:
+    """The cache folder of the kernels in a folder: it changes with every kernel beside, above or in the model."""
+    above = folder.parent.glob("*.py") if folder.name == "kernels" else ()
+    digest = hashlib.sha256()
+    for source in sorted({*folder.glob("*.py"), *above, *Path(__file__).parent.glob("*.py")}):
+        text = source.read_bytes()
+        if b"spaseq.model.jit" in text or source.name == "jit.py":
+            digest.update(source.name.encode() + text)
+    root = os.environ.get("SPASEQ_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(root) / "spaseq" / "kernels" / digest.hexdigest()[:16]
 
 
 def _unaligned(builder: Any, address: Any, bits: int) -> Any:

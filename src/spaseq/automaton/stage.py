@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from spaseq.automaton import kernels
 from spaseq.automaton.evaluator import Evaluator
@@ -50,6 +51,18 @@ class Found:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def take(self, rows: npt.NDArray[np.integer]) -> Found:
+        """The matches at these places."""
+        return Found(
+            self.time[rows],
+            self.start[rows],
+            self.slots[rows],
+            self.tracks[rows],
+            self.counters[rows],
+            [self.chains[row] for row in rows] if self.chains else [],
+            {slot: [bags[row] for row in rows] for slot, bags in self.bags.items()},
+        )
 
 
 class SequenceStage:

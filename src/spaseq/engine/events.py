@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -32,15 +34,23 @@ class EventLog:
 
     def append(self, batch: EventBatch, dictionary: TermDictionary, streams: tuple[str, ...]) -> Longs:
         """Number the events of a batch; returns their serials."""
-        serials = np.arange(self.next, self.next + len(batch), dtype=np.int64)
-        self.next += len(batch)
-        self.serials = np.concatenate([self.serials, serials])
-        self.times = np.concatenate([self.times, batch.times])
-        self.streams = np.concatenate([self.streams, batch.streams])
-        self.names = np.concatenate([self.names, batch.names])
+        digests: list[bytes] = []
         if self.with_digests:
-            for event, serial in enumerate(serials.tolist()):
-                self.digests[serial] = _digest(batch, event, dictionary, streams)
+            digests = [digest_of(batch, event, dictionary, streams) for event in range(len(batch))]
+        return self.append_known(batch.times, batch.streams, batch.names, digests)
+
+    def append_known(
+        self, times: Longs, streams: npt.NDArray[np.int16], names: Ints, digests: Sequence[bytes]
+    ) -> Longs:
+        """Number events of which no more is known than this; returns their serials."""
+        serials = np.arange(self.next, self.next + len(times), dtype=np.int64)
+        self.next += len(times)
+        self.serials = np.concatenate([self.serials, serials])
+        self.times = np.concatenate([self.times, times])
+        self.streams = np.concatenate([self.streams, streams])
+        self.names = np.concatenate([self.names, names])
+        if self.with_digests:
+            self.digests.update(zip(serials.tolist(), digests, strict=True))
         return serials
 
     def place(self, serials: Longs) -> Longs:
@@ -65,7 +75,8 @@ class EventLog:
         return dictionary.decode(known) if known else None
 
 
-def _digest(batch: EventBatch, event: int, dictionary: TermDictionary, streams: tuple[str, ...]) -> bytes:
+def digest_of(batch: EventBatch, event: int, dictionary: TermDictionary, streams: tuple[str, ...]) -> bytes:
+    """The digest of one event of a batch."""
     triples = zip(*(dictionary.decode_many(ids) for ids in batch.triples_of(event)), strict=True)
     name = int(batch.names[event])
     return event_digest(

@@ -5,6 +5,7 @@ Hosts differ in how events reach a machine and where its answers go; what happen
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ from pyoxigraph import Literal
 
 from spaseq.algebra.events import AskForm, EventWindow, SelectForm
 from spaseq.automaton.occurrences import Assembler
-from spaseq.automaton.stage import SequenceStage
+from spaseq.automaton.stage import Found, SequenceStage
 from spaseq.automaton.tables import ValueArrays, constants
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
@@ -22,6 +23,7 @@ from spaseq.engine.answers import Answers, answer_columns, distinct, first_only,
 from spaseq.engine.events import EventLog
 from spaseq.model.batch import EMPTY, EventBatch
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.mappings import MappingTable
 from spaseq.planner.program import Program, match_gpms, match_keys
 
 Longs = npt.NDArray[np.int64]
@@ -90,8 +92,25 @@ class Machine:
         """Handle events in time order; events at ``now`` may still come, earlier ones may not."""
         serials = self.events.append(batch, self.dictionary, self.program.streams)
         tables = match_gpms(self.program, batch, self.dictionary, self.knowledge, self._now)
-        rows = self.assembler.rows(tables, batch.times, serials, self._partition(batch))
+        return self.step_tables(tables, batch.times, serials, self._partition(batch), now)
+
+    def step_tables(
+        self,
+        tables: Mapping[str, MappingTable],
+        times: Longs,
+        serials: Longs,
+        partition: tuple[Longs, npt.NDArray[np.int32]] | None,
+        now: int,
+        owned: Callable[[Found], npt.NDArray[np.bool_]] | None = None,
+    ) -> Answers:
+        """The sequence stage alone, for hosts whose GPM stage runs elsewhere; arguments as for `Assembler.rows`.
+
+        ``owned`` tells which matches are this machine's to report, where others see the same rows.
+        """
+        rows = self.assembler.rows(tables, times, serials, partition)
         found = self.stage.step(rows, now, self._values())
+        if owned is not None and len(found):
+            found = found.take(np.flatnonzero(owned(found)))
         answers = answer_columns(self.program, found, self.evaluator, self.events)
         self._forget_events()
         return self._certain(answers, now)

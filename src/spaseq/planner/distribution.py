@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from spaseq.algebra.events import Contiguity, EventQuery, EventWindow, Repeat, TimeWindow
+from spaseq.algebra.events import Absent, Contiguity, EventQuery, EventWindow, Repeat, TimeWindow
 from spaseq.algebra.visibility import bindable, certain
 from spaseq.errors import listed
 
@@ -82,20 +82,22 @@ def common_keys(query: EventQuery) -> tuple[str, ...]:
 
 
 def uses_strict_contiguity(query: EventQuery) -> bool:
-    """True if ``,`` applies between steps or between iterations."""
-    steps = query.sequence.steps
-    between = any(step.operator is Contiguity.STRICT for step in steps)
-    first_positive = next(index for index, step in enumerate(steps) if step.positive)
-    inside = any(
-        isinstance(step.quantifier, Repeat)
-        and (
-            step.quantifier.operator(first_step=index <= first_positive) is Contiguity.STRICT
-            # an optional step before it may be taken, and then it is not the first
-            or (index > 0 and step.quantifier.operator(first_step=False) is Contiguity.STRICT)
-        )
-        for index, step in enumerate(steps)
-    )
-    return between or inside
+    """True if ``,`` may apply between two steps that occur, or between iterations."""
+    earlier = False
+    for step in query.sequence.steps:
+        if isinstance(step.quantifier, Absent):
+            continue
+        if earlier and step.operator is Contiguity.STRICT:
+            return True
+        # After an optional step it may be the first or not; if it is not, the default is `,`.
+        if isinstance(step.quantifier, Repeat) and _repeats_strictly(step.quantifier, first=not earlier):
+            return True
+        earlier = True
+    return False
+
+
+def _repeats_strictly(repeat: Repeat, *, first: bool) -> bool:
+    return repeat.maximum != 1 and repeat.operator(first_step=first) is Contiguity.STRICT
 
 
 def _cure_for_keys(query: EventQuery) -> str:

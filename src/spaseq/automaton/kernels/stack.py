@@ -15,6 +15,7 @@ from spaseq.automaton.conditions import (
     LESS_EQUAL,
     LOAD_CONSTANT,
     LOAD_COUNT,
+    LOAD_SLOT,
     LOAD_TRACK,
     MULTIPLY,
     NEGATE,
@@ -65,16 +66,56 @@ def decide(
     while at < end:
         length, after_first = tables.choice_code[at], tables.choice_code[at + 1]
         if after_first == 0 or loops == 1:
-            verdict = evaluate(
-                tables, store, rows, row, partial, loops, at + 2, at + 2 + length, values, kinds, numbers,
-                errors, ids,
-            )  # fmt: skip
+            verdict = compare_slots(tables, store, rows, row, partial, loops, at + 2, length, values)
+            if verdict == UNSURE:
+                verdict = evaluate(
+                    tables, store, rows, row, partial, loops, at + 2, at + 2 + length, values, kinds,
+                    numbers, errors, ids,
+                )  # fmt: skip
             if verdict == NO or verdict == ERROR:
                 return NO
             if verdict == UNSURE:
                 unsure = True
         at += 2 + length
     return UNSURE if unsure else YES
+
+
+@portable
+def compare_slots(
+    tables: Tables,
+    store: Store,
+    rows: Rows,
+    row: int,
+    partial: int,
+    loops: int,
+    at: int,
+    length: int,
+    values: ValueArrays,
+) -> int:
+    """The commonest condition, ``?a < ?b`` of two exact numbers, without a stack; UNSURE for all others."""
+    code = tables.choice_code
+    if length != 6 or code[at] != LOAD_SLOT or code[at + 2] != LOAD_SLOT:
+        return UNSURE
+    choice = rows.choice[row]
+    left = merged(tables, store, rows, row, partial, loops, choice, code[at + 1])
+    right = merged(tables, store, rows, row, partial, loops, choice, code[at + 3])
+    kind, other = values.kind[left], values.kind[right]
+    if kind != _KIND_INTEGER and kind != _KIND_DECIMAL or other != _KIND_INTEGER and other != _KIND_DECIMAL:
+        return UNSURE
+    a, b, operation = values.number[left], values.number[right], code[at + 4]
+    if a == b and not (values.exact[left] and values.exact[right]):
+        return UNSURE
+    if operation == LESS:
+        return YES if a < b else NO
+    if operation == GREATER:
+        return YES if a > b else NO
+    if operation == LESS_EQUAL:
+        return YES if a <= b else NO
+    if operation == GREATER_EQUAL:
+        return YES if a >= b else NO
+    if operation == EQUAL:
+        return YES if a == b else NO
+    return YES if a != b else NO
 
 
 @portable

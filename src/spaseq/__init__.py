@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from spaseq.errors import InvalidArgument, QueryError, QueryWarning, SpaseqError
 
 if TYPE_CHECKING:
+    from spaseq.engine.embedded import Engine
     from spaseq.engine.evaluate import evaluate
+    from spaseq.engine.run import run
     from spaseq.model.events import Event
     from spaseq.model.matches import Match, MatchedEvent
     from spaseq.planner import CompiledQuery
@@ -21,27 +23,20 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
-    "CompiledQuery",
-    "Event",
-    "InvalidArgument",
-    "Match",
-    "MatchedEvent",
-    "QueryError",
-    "QueryWarning",
-    "SpaseqError",
-    "compile",
-    "evaluate",
-    "explain",
-]
+    "CompiledQuery", "Engine", "Event", "InvalidArgument", "Match", "MatchedEvent", "QueryError",
+    "QueryWarning", "SpaseqError", "compile", "evaluate", "explain", "run",
+]  # fmt: skip
 
 _LAZY = {
     "CompiledQuery": ("spaseq.planner", "CompiledQuery"),
+    "Engine": ("spaseq.engine.embedded", "Engine"),
     "Event": ("spaseq.model.events", "Event"),
     "Match": ("spaseq.model.matches", "Match"),
     "MatchedEvent": ("spaseq.model.matches", "MatchedEvent"),
     "compile": ("spaseq.planner", "compile_query"),
     "evaluate": ("spaseq.engine.evaluate", "evaluate"),
     "explain": ("spaseq.planner.explain", "explain"),
+    "run": ("spaseq.engine.run", "run"),
 }
 
 

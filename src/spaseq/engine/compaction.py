@@ -40,7 +40,7 @@ class Compaction:
         The result maps old ids to new ones: whoever holds the events must follow it.
         """
         known = list(machines)
-        parts = [self._pinned, *(machine.live_ids() for machine in known)]
+        parts: list[npt.NDArray[np.integer]] = [self._pinned, *(machine.live_ids() for machine in known)]
         for batch in held:
             parts += [batch.subjects, batch.predicates, batch.objects, batch.names]
         mapping = self._dictionary.compact(np.unique(np.concatenate(parts)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import Event, GraphEvent, localised
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
-from spaseq.planner.program import Program, build_program
+from spaseq.planner.program import build_program
 from spaseq.temporal.durations import parse_duration
 from spaseq.temporal.instants import format_instant, from_datetime, parse_instant
 
@@ -48,16 +48,11 @@ def as_query(query: CompiledQuery | str) -> CompiledQuery:
     return compile_query(query) if isinstance(query, str) else query
 
 
-def as_knowledge(
-    knowledge: Knowledge | Mapping[str, Source] | None, program: Program, *, rdfs: bool = False
-) -> Knowledge:
-    """Background graphs, checked against what the query names."""
+def as_knowledge(knowledge: Knowledge | Mapping[str, Source] | None, *, rdfs: bool = False) -> Knowledge:
+    """Background graphs as the user gives them."""
     if isinstance(knowledge, Knowledge):
-        known = knowledge
-    else:
-        known = Knowledge({name: _source(given) for name, given in (knowledge or {}).items()}, rdfs=rdfs)
-    known.require(program.knowledge[0])
-    return known
+        return knowledge
+    return Knowledge({name: _source(given) for name, given in (knowledge or {}).items()}, rdfs=rdfs)
 
 
 def _source(given: Source) -> Source:
@@ -91,7 +86,8 @@ class Engine:
             raise InvalidArgument(f"max_runs must be at least 1 or None, not {max_runs!r}")
         self.query = as_query(query)
         self.program = build_program(self.query)
-        self.knowledge = as_knowledge(knowledge, self.program, rdfs=rdfs)
+        self.knowledge = as_knowledge(knowledge, rdfs=rdfs)
+        self.knowledge.require(self.program.knowledge[0])
         self.dictionary = TermDictionary()
         options = MachineOptions(max_runs, compile_kernels, with_events, with_events)
         self.machine = Machine(
@@ -199,5 +195,5 @@ def _instant(time: datetime | int | str) -> int:
 
 def wall_clock() -> Literal:
     """What NOW() answers during the life of an engine."""
-    now = format_instant(from_datetime(datetime.now(timezone.utc)))
+    now = format_instant(from_datetime(datetime.now(UTC)))
     return Literal(now, datatype=NamedNode("http://www.w3.org/2001/XMLSchema#dateTime"))

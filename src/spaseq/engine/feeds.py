@@ -26,8 +26,8 @@ from spaseq.model.events import Event, GraphEvent, localised
 Batches: TypeAlias = Callable[[], Iterator[EventBatch]]
 """Opens an input; nothing is read before."""
 
-OnLate: TypeAlias = Callable[[EventBatch, npt.NDArray[np.intp]], None]
-"""Takes the events of a batch that came too late, by their ordinals."""
+OnLate: TypeAlias = Callable[[EventBatch, npt.NDArray[np.intp], int], None]
+"""Takes the events of a batch that came too late, by their ordinals, and the watermark that passed them."""
 
 BLOCK = 1024
 """How many events are taken from an iterator at a time."""
@@ -133,7 +133,7 @@ class LateFeed:
             return rest if rest is not None and len(rest) else None
         ready, late = self._buffer.push(batch)
         if len(late):
-            self._on_late(batch, late)
+            self._on_late(batch, late, self._buffer.watermark)
         self.floor = self._buffer.watermark
         return ready
 

@@ -86,10 +86,10 @@ class Merge:
     def _release(self, bound: int) -> int:
         """Mark events as ready that nothing can come before any more; how many they are."""
         count = 0
-        side = "left" if self._whole and bound != NEVER else "right"
-        while self._parts and (self._parts[0][0] < bound or (side == "right" and self._parts[0][0] == bound)):
+        upto = bound - 1 if self._whole and bound != NEVER else bound
+        while self._parts and self._parts[0][0] <= upto:
             _, number, serial, batch = heapq.heappop(self._parts)
-            end = int(np.searchsorted(batch.times, bound, side))
+            end = int(np.searchsorted(batch.times, upto, "right"))
             self._ready.append((number, serial, batch.slice(0, end)))
             count += end
             if end < len(batch):

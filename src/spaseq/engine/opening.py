@@ -1,0 +1,189 @@
+"""Inputs of a run as feeds: small ones are read whole, large ones surveyed, live ones waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from spaseq.algebra.events import Stream
+from spaseq.engine.feeds import Batches, Feed, LateFeed, SurveyedFile, WholeFeed, pushed_batches
+from spaseq.engine.inputs import Events, StreamInput, as_paths
+from spaseq.engine.reorder import BEFORE_ALL
+from spaseq.engine.reports import Reports
+from spaseq.engine.session import Session
+from spaseq.io.bad_input import Unit
+from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.readers import check_source, read_events
+from spaseq.io.sources import Source, find_sources
+from spaseq.io.survey import Survey, survey
+from spaseq.model.batch import EventBatch
+
+SMALL: Final = 1 << 24
+"""Bytes of input up to which everything is read and sorted at once."""
+_PACKED: Final = 10
+"""Text shrinks about so much when it is compressed."""
+_OPEN_BYTES: Final = 1 << 26
+"""Bytes that all open files together may hold in pieces, unless there are very many."""
+_LEAST_PIECE: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class InputOptions:
+    """How input is read; ``lateness`` in microseconds, None if the input is to be sorted as a whole."""
+
+    read: ReadOptions = DEFAULTS
+    file_format: str | None = None
+    lateness: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFiles:
+    """The files of one stream."""
+
+    stream: Stream
+    sources: tuple[Source, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEvents:
+    """Events of one stream that a program hands over."""
+
+    stream: Stream
+    events: Events
+
+
+Opened = StreamFiles | StreamEvents
+
+
+def find_inputs(
+    streams: Sequence[Stream], given: dict[str, list[StreamInput]], options: InputOptions
+) -> list[Opened]:
+    """The files and events of every stream; a file that is not there is an error now."""
+    found: list[Opened] = []
+    for stream in streams:
+        for value in given[stream.iri]:
+            paths = as_paths(value)
+            if paths is None:
+                found.append(StreamEvents(stream, value))  # type: ignore[arg-type]
+                continue
+            sources = find_sources(paths, options.file_format)
+            for source in sources:
+                check_source(source, options.read)
+            found.append(StreamFiles(stream, tuple(sources)))
+    return found
+
+
+def sizes(inputs: Sequence[Opened]) -> int:
+    """About how many bytes of text there are to read."""
+    total = 0
+    for item in inputs:
+        if isinstance(item, StreamFiles):
+            for source in item.sources:
+                packed = source.path.suffix.lower() in (".gz", ".zst", ".zstd")
+                total += source.path.stat().st_size * (_PACKED if packed else 1)
+    return total
+
+
+class Opener:
+    """Makes feeds over the dictionary of a session."""
+
+    def __init__(
+        self,
+        session: Session,
+        reports: Reports,
+        options: InputOptions,
+        *,
+        poll: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._session = session
+        self._reports = reports
+        self._options = options
+        self._poll = poll
+        self.expected: int | None = None
+        """How many events there are, if that is known."""
+
+    def feeds(self, inputs: Sequence[Opened], *, after: int = BEFORE_ALL) -> list[Feed]:
+        """One feed per file and iterator; with a lateness, one per stream.
+
+        Files that have no event after the time ``after`` are left out.
+        """
+        files = [item for item in inputs if isinstance(item, StreamFiles)]
+        feeds = self._live_files(files) if self._options.lateness is not None else self._files(files, after)
+        return feeds + [self._events(item) for item in inputs if isinstance(item, StreamEvents)]
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def _files(self, inputs: Sequence[StreamFiles], after: int) -> list[Feed]:
+        pairs = [(item.stream, source) for item in inputs for source in item.sources]
+        if sizes(inputs) <= SMALL:
+            return [WholeFeed(self._batches(stream, source, self._read)) for stream, source in pairs]
+        surveys = [survey(source, self._read, poll=self._poll) for _, source in pairs]
+        self.expected = sum(found.count for found in surveys)
+        piece = max(_LEAST_PIECE, min(self._read.chunk_bytes, _OPEN_BYTES // _most_open(surveys)))
+        read = replace(self._read, chunk_bytes=piece)
+        return [
+            SurveyedFile(source.name, self._batches(stream, source, read), found)
+            for (stream, source), found in zip(pairs, surveys, strict=True)
+            if found.last > after
+        ]
+
+    def _live_files(self, inputs: Sequence[StreamFiles]) -> list[Feed]:
+        by_stream: dict[Stream, list[Batches]] = {}
+        for item in inputs:
+            opened = [self._batches(item.stream, source, self._read) for source in item.sources]
+            by_stream.setdefault(item.stream, []).extend(opened)
+        return [self._late(partial(_one_by_one, opened)) for opened in by_stream.values()]
+
+    @property
+    def _read(self) -> ReadOptions:
+        session = self._session
+        return replace(self._options.read, needed_predicates=session.needed, keep_names=session.keeps_names)
+
+    def _batches(self, stream: Stream, source: Source, options: ReadOptions) -> Batches:
+        self._reports.measure(source.name, _unit(source))
+        return partial(
+            read_events,
+            source.path,
+            stream=stream.iri,
+            dictionary=self._session.dictionary,
+            streams=self._session.streams,
+            file_format=source.format,
+            options=options,
+            on_bad=self._reports,
+        )
+
+    # --- events ---------------------------------------------------------------------------------
+
+    def _events(self, item: StreamEvents) -> Feed:
+        batches = partial(
+            pushed_batches, item.events, item.stream, self._session.streams, self._session.dictionary
+        )
+        if self._options.lateness is None and isinstance(item.events, Sequence):
+            return WholeFeed(batches)
+        self._reports.measure(f"events of {item.stream.alias}", "event")
+        return self._late(batches)
+
+    def _late(self, batches: Batches) -> Feed:
+        return LateFeed(batches, self._options.lateness or 0, self._reports.take_late)
+
+
+def _one_by_one(opened: Sequence[Batches]) -> Iterator[EventBatch]:
+    for batches in opened:
+        yield from batches()
+
+
+def _unit(source: Source) -> Unit:
+    return "frame" if source.format == "jelly" else "line"
+
+
+def _most_open(surveys: Sequence[Survey]) -> int:
+    """How many files are open at the busiest time."""
+    begins = np.sort([found.first for found in surveys if found.count])
+    ends = np.sort([found.last for found in surveys if found.count])
+    if not len(begins):
+        return 1
+    return int((np.arange(1, len(begins) + 1) - np.searchsorted(ends, begins, "left")).max())

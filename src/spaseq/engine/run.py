@@ -1,0 +1,107 @@
+"""`spaseq.run`: a query over files and iterables of events, matches one by one (CONTRACT section 4)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.embedded import as_knowledge, as_query, wall_clock
+from spaseq.engine.inputs import (
+    NamedQuery,
+    StreamInput,
+    as_lateness,
+    declared_streams,
+    pairs,
+    resolve_streams,
+)
+from spaseq.engine.machine import FOREVER
+from spaseq.engine.opening import InputOptions, Opened, Opener, find_inputs
+from spaseq.engine.replay import Merge, Portion
+from spaseq.engine.reports import Reports
+from spaseq.engine.session import Session, SessionOptions
+from spaseq.io.bad_input import BadInputHandler, Policy
+from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
+from spaseq.io.quarantine import QuarantineFile
+from spaseq.io.sources import PathLike
+from spaseq.model.batch import EMPTY
+from spaseq.model.matches import Match
+from spaseq.planner.compiled import CompiledQuery
+from spaseq.temporal.instants import TimeUnit
+
+if TYPE_CHECKING:
+    from spaseq.columnar.knowledge import Source
+
+QUARANTINE = "quarantine.jsonl"
+"""Where bad input is kept if nobody says otherwise."""
+
+
+class BadInputWarning(UserWarning):
+    """A run that passed over bad input; says how much and where it is."""
+
+
+def run(
+    query: CompiledQuery | str,
+    streams: Mapping[str, StreamInput],
+    knowledge: Knowledge | Mapping[str, Source] | None = None,
+    *,
+    rdfs: bool = False,
+    lateness: str | int | None = None,
+    format: str | None = None,  # noqa: A002 - the word of the public contract
+    timestamp_predicate: str = TIMESTAMP_PREDICATE,
+    time_unit: TimeUnit = "ms",
+    triples_per_event: int | None = None,
+    on_bad_input: Policy = "quarantine",
+    quarantine: PathLike = QUARANTINE,
+    max_runs: int | None = 10_000_000,
+    with_events: bool = True,
+) -> Iterator[Match]:
+    """The matches of a query over a finite input, in order of time, found as you ask for them.
+
+    ``streams`` gives every declared stream, by alias or IRI, a file, a directory, a glob, a list of those, or
+    events. Files and lists need not be in time order: the whole input is sorted. An iterator of events is
+    read as you ask for matches and must be in time order up to the ``lateness``; with a ``lateness`` files
+    are taken the same way, and events that come later are bad input.
+
+    ``knowledge`` gives background graphs by IRI: paths or graphs. ``on_bad_input`` is ``fail``, ``skip`` or
+    ``quarantine``, which keeps it in the file ``quarantine``. Without ``with_events`` matches name neither
+    their events nor themselves, and large inputs are read much faster.
+    """
+    queries = [NamedQuery("query", as_query(query))]
+    options = InputOptions(
+        ReadOptions(timestamp_predicate, time_unit, triples_per_event), format, as_lateness(lateness)
+    )
+    resolved = resolve_streams(queries, pairs(streams))
+    inputs = find_inputs(declared_streams(queries), resolved, options)
+    kept = QuarantineFile(Path(quarantine))
+    handler = BadInputHandler(on_bad_input, kept if on_bad_input == "quarantine" else None)
+    limits = SessionOptions(max_runs, with_events)
+    session = Session(queries, as_knowledge(knowledge, rdfs=rdfs), wall_clock(), limits)
+    return _matches(session, inputs, options, Reports(handler, session.dictionary), kept)
+
+
+def _matches(
+    session: Session, inputs: list[Opened], options: InputOptions, reports: Reports, kept: QuarantineFile
+) -> Iterator[Match]:
+    with kept:
+        feeds = Opener(session, reports, options).feeds(inputs)
+        merge = Merge(feeds, whole_instants=session.needs_whole_instants, most=options.read.batch_events)
+        for portion in _with_end(merge.portions()):
+            for query, answers in session.step(portion):
+                yield from query.matches_of(answers)
+            if session.finished:
+                break
+            session.compact([merge])
+    if reports.count:
+        where = f"; it is in {kept.path}" if kept.count else ""
+        warnings.warn(
+            f"{reports.count} pieces of bad input were passed over{where}", BadInputWarning, stacklevel=2
+        )
+
+
+def _with_end(portions: Iterator[Portion]) -> Iterator[Portion]:
+    """The portions, and then the end of time."""
+    yield from portions
+    yield Portion(EMPTY, FOREVER)

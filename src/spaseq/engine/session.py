@@ -1,0 +1,182 @@
+"""A session: queries that share one dictionary and one pass over their input."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from pyoxigraph import Literal
+
+from spaseq.algebra.events import AskForm, ConstructForm
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.answers import Answers, matches
+from spaseq.engine.compaction import Compaction
+from spaseq.engine.inputs import NamedQuery, declared_streams
+from spaseq.engine.machine import Machine, MachineOptions
+from spaseq.engine.reorder import in_order
+from spaseq.engine.replay import Portion
+from spaseq.errors import InvalidArgument
+from spaseq.io.results import Form
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.matches import Match
+from spaseq.planner.program import Program, build_program
+
+
+class Holder(Protocol):
+    """Whoever holds events over the session's dictionary."""
+
+    def held(self) -> list[EventBatch]:
+        """Every event that is held."""
+
+    def remap(self, mapping: npt.NDArray[np.int32]) -> None:
+        """Follow a compaction of the dictionary."""
+
+
+def form_of(query: NamedQuery) -> Form:
+    """What a query answers with."""
+    form = query.query.rewritten.form
+    if isinstance(form, AskForm):
+        return "ask"
+    return "construct" if isinstance(form, ConstructForm) else "select"
+
+
+class QueryRun:
+    """One query of a session at work."""
+
+    def __init__(
+        self,
+        query: NamedQuery,
+        program: Program,
+        machine: Machine,
+        streams: Sequence[str],
+    ) -> None:
+        self.name = query.name
+        self.form = form_of(query)
+        self.program = program
+        self.machine = machine
+        self.matches = 0
+        self._normal_text = query.query.normal_text
+        own = {iri: index for index, iri in enumerate(program.streams)}
+        index = np.array([own.get(iri, -1) for iri in streams], np.int16)
+        self._index = None if index.tolist() == list(range(len(index))) else index
+
+    @property
+    def finished(self) -> bool:
+        """True if no event can change the answer any more."""
+        return self.form == "ask" and self.machine.answered
+
+    def step(self, portion: Portion) -> Answers:
+        """The answers that are certain after some more events."""
+        answers = self.machine.step(self._own(portion.batch), portion.now)
+        self.matches += len(answers)
+        return answers
+
+    def _own(self, batch: EventBatch) -> EventBatch:
+        """The events of the streams that this query declares; others do not exist for it."""
+        if self._index is None:
+            return batch
+        streams = self._index[batch.streams]
+        own = batch if bool((streams >= 0).all()) else batch.take(np.flatnonzero(streams >= 0))
+        return in_order(replace(own, streams=self._index[own.streams]))
+
+    def matches_of(self, answers: Answers) -> Iterator[Match]:
+        """Answers as the objects users see."""
+        return matches(self.program, answers, self.machine.dictionary, self._normal_text)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOptions:
+    """How a session works: the limit on runs, and whether matches name their events and themselves."""
+
+    max_runs: int | None = 10_000_000
+    with_events: bool = False
+    compile_kernels: bool = True
+
+
+class Session:
+    """Steps all queries over the same events.
+
+    CONSTRUCT names its graphs by the identity of the match, which needs the events of every match.
+    """
+
+    def __init__(
+        self,
+        queries: Sequence[NamedQuery],
+        knowledge: Knowledge,
+        now: Literal,
+        options: SessionOptions,
+    ) -> None:
+        if options.max_runs is not None and options.max_runs < 1:
+            raise InvalidArgument(f"max_runs must be at least 1 or None, not {options.max_runs!r}")
+        self.dictionary = TermDictionary()
+        programs = [build_program(item.query) for item in queries]
+        for program in programs:
+            knowledge.require(program.knowledge[0])
+        self._identified = options.with_events or any(form_of(item) == "construct" for item in queries)
+        self.needed = None if self._identified else _needed(programs)
+        """The predicates that readers must keep; None for all."""
+        texts = [f"<{iri}>" for iri in sorted(self.needed or ())]
+        self._compaction = Compaction(self.dictionary, self.dictionary.encode_texts(texts))
+        self.streams = tuple(stream.iri for stream in declared_streams(queries))
+        self.runs = [
+            QueryRun(item, program, self._machine(item, program, knowledge, now, options), self.streams)
+            for item, program in zip(queries, programs, strict=True)
+        ]
+        self.events = 0
+
+    def _machine(
+        self, item: NamedQuery, program: Program, knowledge: Knowledge, now: Literal, options: SessionOptions
+    ) -> Machine:
+        identified = options.with_events or form_of(item) == "construct"
+        machine = MachineOptions(options.max_runs, options.compile_kernels, identified, identified)
+        return Machine(program, self.dictionary, knowledge, now=now, options=machine)
+
+    @property
+    def keeps_names(self) -> bool:
+        """True if graph names are asked for."""
+        return self._identified
+
+    @property
+    def needs_whole_instants(self) -> bool:
+        """True if a query numbers simultaneous events."""
+        return any(run.machine.needs_whole_instants for run in self.runs)
+
+    @property
+    def finished(self) -> bool:
+        """True if no event can change any answer."""
+        return all(run.finished for run in self.runs)
+
+    @property
+    def waiting_runs(self) -> int:
+        """How many runs wait in all queries."""
+        return sum(run.machine.stage.memory.runs for run in self.runs)
+
+    @property
+    def match_count(self) -> int:
+        """How many matches all queries have found."""
+        return sum(run.matches for run in self.runs)
+
+    def step(self, portion: Portion) -> list[tuple[QueryRun, Answers]]:
+        """The answers of all queries that are certain after some more events."""
+        self.events += len(portion.batch)
+        return [(run, run.step(portion)) for run in self.runs if not run.finished]
+
+    def compact(self, holders: Sequence[Holder]) -> None:
+        """Shrink the dictionary if it is time to; machines and holders of events follow."""
+        if self._compaction.due():
+            held = [batch for holder in holders for batch in holder.held()]
+            mapping = self._compaction.run((run.machine for run in self.runs), held)
+            for holder in holders:
+                holder.remap(mapping)
+
+
+def _needed(programs: Sequence[Program]) -> frozenset[str] | None:
+    needs = [program.predicates for program in programs]
+    known = [need for need in needs if need is not None]
+    if len(known) < len(needs):
+        return None
+    return frozenset(node.value for need in known for node in need)

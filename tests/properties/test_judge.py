@@ -29,6 +29,7 @@ from spaseq.algebra.events import (
 from spaseq.algebra.expressions import Var
 from spaseq.algebra.patterns import Join, Values
 from spaseq.algebra.rules import RULES, Rule, rewrite
+from spaseq.algebra.rules.classify_variables import classify_variables
 from spaseq.algebra.rules.over_gpms import map_gpms, map_steps
 from spaseq.algebra.visibility import result_variables
 from spaseq.lowering.spaseq.sequence import trailing_guards
@@ -143,13 +144,15 @@ def test_an_optional_step_is_the_union_of_taking_and_missing_it(scenario: Scenar
     before, step, after = steps[:index], steps[index], steps[index + 1 :]
     taken = replace(step, quantifier=Once())
     missed = (replace(step, quantifier=Absent()),) if after else ()
-    union = rows(_with_steps(query, (*before, taken, *after)), events, scenario)
-    union += rows(_with_steps(query, (*before, *missed, *after)), events, scenario)
+    with_it, without_it = (_with_steps(query, (*before, *chosen, *after)) for chosen in ((taken,), missed))
+    # Without the last step a variable may no longer be shared, and then it is another query.
+    assume(classify_variables(without_it).iterated <= classify_variables(query).iterated)
+    union = rows(with_it, events, scenario) + rows(without_it, events, scenario)
     assert rows(query, events, scenario) == union
 
 
 def _with_steps(query: EventQuery, steps: tuple[Step, ...]) -> EventQuery:
-    """Another sequence in the query; names of GPMs that are gone go too, and so may their sharing."""
+    """Another sequence in the query; names of GPMs that are gone go too."""
     changed = replace(query, sequence=Sequence(steps))
     kept = {gpm.name for step in steps for gpm in gpms(step.element)}
     return replace(changed, names=tuple(name for name in query.names if name in kept))

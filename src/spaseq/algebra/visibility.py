@@ -94,21 +94,27 @@ def repeated_gpms(sequence: Sequence) -> tuple[Gpm, ...]:
 
 
 def event_triples(pattern: Pattern) -> tuple[TriplePattern, ...]:
-    """The triple patterns that an event's own triples must match; GRAPH blocks and paths excepted."""
+    """The triple patterns over an event's own triples, those in EXISTS included; not GRAPH, not paths."""
     match pattern:
         case Bgp(triples):
             return tuple(triple for triple in triples if not triple.is_path)
         case Graph():
             return ()
         case _:
-            return tuple(triple for part in sub_patterns(pattern) for triple in event_triples(part))
+            inner = (part for e in pattern_expressions(pattern) for part in _exists_in(e))
+            return tuple(t for part in (*sub_patterns(pattern), *inner) for t in event_triples(part))
+
+
+def _exists_in(expression: Expression) -> Iterator[Pattern]:
+    return (lowered(node.pattern) for node in walk(expression) if isinstance(node, Exists))
 
 
 def key_triples(gpm: Gpm, variable: str) -> tuple[TriplePattern, ...]:
     """The triple patterns of a GPM from which a partition key is read (SEMANTICS 1.9)."""
     if variable not in in_scope(gpm.pattern):
         return ()
-    return tuple(t for t in event_triples(gpm.pattern) if variable in triple_variables(t))
+    patterns = (gpm.pattern, *(part for condition in gpm.filters for part in _exists_in(condition)))
+    return tuple(t for part in patterns for t in event_triples(part) if variable in triple_variables(t))
 
 
 def every_pattern(pattern: Pattern) -> Iterator[Pattern]:

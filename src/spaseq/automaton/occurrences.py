@@ -191,10 +191,13 @@ class Assembler:
         whole = stacked([replace(part, events=_padded(part.events, width)) for part in joined_])
         order = np.argsort(whole.time, kind="stable")
         whole = whole.take(order)
+        times = (whole.time, whole.ordinal, whole.low, whole.high, whole.floor)
         return Rows(
-            choice[order], whole.key, whole.time, whole.ordinal, whole.low, whole.high, whole.floor,
-            np.ascontiguousarray(whole.slots), np.ascontiguousarray(whole.events),
-        )  # fmt: skip
+            np.column_stack([choice[order], whole.key]),
+            np.column_stack(times),
+            np.ascontiguousarray(whole.slots),
+            np.ascontiguousarray(whole.events),
+        )
 
 
 def _padded(events: Longs, width: int) -> Longs:

@@ -18,8 +18,19 @@ from spaseq.automaton.evaluator import Evaluator
 from spaseq.automaton.program import SequenceProgram
 from spaseq.automaton.state import Memory
 from spaseq.automaton.tables import (
+    ALIVE,
+    BLOCKED,
+    CHOICE,
+    DEADLINE,
+    IN,
     MATCHES,
+    OF,
+    PARENT,
+    ROW_TIME,
     RUNS,
+    START,
+    STEP_LEAVING,
+    TRANSITION_TARGET,
     WAITING,
     Ints,
     Longs,
@@ -86,13 +97,12 @@ class SequenceStage:
         self._max_runs = max_runs
         self._with_events = with_events
         self._bag_slots = bag_slots
-        self._most = max(1, int(np.diff(self.tables.leaving_at).max(initial=1)))
+        leaving = self.tables.steps[:, STEP_LEAVING + 1] - self.tables.steps[:, STEP_LEAVING]
+        self._most = max(1, int(leaving.max()))
 
     def step(self, rows: Rows, now: int, values: ValueArrays) -> Found:
         """Handle a batch of rows; events at ``now`` may still come, earlier ones may not."""
-        self.memory.module = self._tiers.choose(
-            len(rows.choice), lambda module: self._warm_up(module, values)
-        )
+        self.memory.module = self._tiers.choose(len(rows), lambda module: self._warm_up(module, values))
         found = list(self._advance(rows, values))
         found.append(self._take())
         found.append(self._take_waiting(now))
@@ -118,7 +128,7 @@ class SequenceStage:
                     continue
                 if memory.needs_sweep():
                     yield self._take()
-                    memory.sweep(int(rows.time[row]))
+                    memory.sweep(int(rows.times[row, ROW_TIME]))
                     self._check_limit()
                 memory.make_room(count, self._most)
                 first = row
@@ -127,8 +137,8 @@ class SequenceStage:
         if self._max_runs is None or self.memory.live <= self._max_runs:
             return
         store = self.memory.store
-        running = store.run_transition[: int(store.counts[RUNS])]
-        targets = self.tables.transition_target[running]
+        running = store.runs[: int(store.counts[RUNS]), IN]
+        targets = self.tables.transitions[running, TRANSITION_TARGET]
         busiest = int(np.bincount(targets).argmax())
         names = (*self.program.step_names, "the end of the window")
         raise TooManyRuns(
@@ -143,7 +153,7 @@ class SequenceStage:
         """The matches found since the last time."""
         store = self.memory.store
         count = int(store.counts[MATCHES])
-        partials, time = store.match_partial[:count].copy(), store.match_time[:count].copy()
+        partials, time = store.matches[:count, 0].copy(), store.matches[:count, 1].copy()
         store.counts[MATCHES] = 0
         return self._found(partials, time)
 
@@ -152,28 +162,27 @@ class SequenceStage:
         store = self.memory.store
         count = int(store.counts[WAITING])
         waiting = store.waiting[:count]
-        if count:
-            deadline = store.deadline[store.run_partial[waiting]]
-            due = deadline < now
-        if not count or not due.any():
-            return self._found(np.zeros(0, np.int32), np.zeros(0, np.int64))
-        over = waiting[due]
-        kept = waiting[~due]
-        clear = over[store.run_blocked[over] > store.deadline[store.run_partial[over]]]
-        partials = store.run_partial[clear]
-        store.run_alive[over] = 0
+        deadline = store.partials[store.runs[waiting, OF], DEADLINE]
+        due = deadline < now
+        if not due.any():
+            return self._found(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        over, kept = waiting[due], waiting[~due]
+        clear = over[store.runs[over, BLOCKED] > deadline[due]]
+        partials = store.runs[clear, OF]
+        store.runs[over, ALIVE] = 0
         store.waiting[: len(kept)] = kept
         store.counts[WAITING] = len(kept)
-        return self._found(partials, store.deadline[partials].copy())
+        return self._found(partials, store.partials[partials, DEADLINE])
 
-    def _found(self, partials: Ints, time: Longs) -> Found:
-        store = self.memory.store
+    def _found(self, partials: Longs, time: Longs) -> Found:
+        store, (slots, tracks) = self.memory.store, self.tables.sizes[:2]
+        cells = store.slots[partials]
         return Found(
             time,
-            store.start[partials],
-            store.slots[partials],
-            store.tracks[partials],
-            store.counters[partials],
+            store.partials[partials, START],
+            cells[:, :slots],
+            cells[:, slots : slots + tracks],
+            cells[:, slots + tracks :],
             [self._chain(int(partial)) for partial in partials] if self._with_events else [],
             {
                 slot: [iteration_values(self.program, self.memory, int(p), slot) for p in partials]
@@ -186,20 +195,20 @@ class SequenceStage:
         store = self.memory.store
         chain = []
         while partial >= 0:
-            chain.append((int(store.choice[partial]), tuple(int(e) for e in store.events[partial] if e >= 0)))
-            partial = int(store.parent[partial])
+            choice = int(store.partials[partial, CHOICE])
+            chain.append((choice, tuple(int(e) for e in store.events[partial] if e >= 0)))
+            partial = int(store.partials[partial, PARENT])
         return chain[::-1]
 
     def _warm_up(self, module: ModuleType, values: ValueArrays) -> None:
         """Compile every kernel by running it on nothing."""
         memory = Memory.of(self.tables)
-        empty = np.zeros(0, np.int64)
-        none = np.zeros(0, np.int32)
         rows = Rows(
-            none, none, empty, empty, empty, empty, empty,
+            np.zeros((0, 2), np.int32),
+            np.zeros((0, 5), np.int64),
             np.zeros((0, max(len(self.program.variables), 1)), np.int32),
             np.zeros((0, self.program.width), np.int64),
-        )  # fmt: skip
+        )
         module.advance(self.tables, memory.store, rows, 0, memory.found, values)
         module.apply(self.tables, memory.store, rows, 0, memory.found, 0)
         module.mark(memory.store, np.zeros(0, np.bool_))

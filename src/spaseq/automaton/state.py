@@ -17,12 +17,24 @@ from spaseq.automaton import kernels
 from spaseq.automaton.conditions import MAX_DEPTH
 from spaseq.automaton.program import NEXT, STRICT, WAIT
 from spaseq.automaton.tables import (
+    ALIVE,
+    BLOCKED,
+    CHOICE_ASSIGNS,
     DEAD,
+    DEADLINE,
+    IN,
+    KEY,
+    LOW,
     MATCHES,
+    OF,
+    ORDINAL,
+    PARENT,
     PARTIALS,
     RUNS,
     SLIDING_EVENTS,
+    TRANSITION_OPERATOR,
     TUMBLING_EVENTS,
+    USED,
     WAITING,
     Candidates,
     Ints,
@@ -33,50 +45,21 @@ from spaseq.automaton.tables import (
 
 STACK = MAX_DEPTH + 8
 
-PARTIAL_COLUMNS = (
-    "parent", "choice", "key", "rooted", "iteration", "time", "start", "ordinal", "low", "high", "deadline",
-    "slots", "tracks", "counters", "events",
-)  # fmt: skip
-RUN_COLUMNS = ("run_partial", "run_transition", "run_used", "run_blocked", "run_alive")
-
 
 def new_store(tables: Tables, partials: int = 64, runs: int = 64) -> Store:
     """An empty store with room for this many partials and runs."""
-    slots, tracks, counters, width, subs, _ = (int(size) for size in tables.sizes)
-
-    def ints(size: int) -> Ints:
-        return np.zeros(size, np.int32)
-
-    def longs(size: int) -> Longs:
-        return np.zeros(size, np.int64)
-
+    slots, tracks, counters, width, shift, _ = (int(size) for size in tables.sizes)
+    subs = 1 << shift
     return Store(
-        counts=longs(5),
-        parent=ints(partials),
-        choice=ints(partials),
-        key=ints(partials),
-        rooted=ints(partials),
-        iteration=ints(partials),
-        time=longs(partials),
-        start=longs(partials),
-        ordinal=longs(partials),
-        low=longs(partials),
-        high=longs(partials),
-        deadline=longs(partials),
-        slots=np.zeros((partials, max(slots, 1)), np.int32),
-        tracks=np.zeros((partials, max(tracks, 1)), np.int32),
-        counters=np.zeros((partials, max(counters, 1)), np.int32),
+        counts=np.zeros(5, np.int64),
+        partials=np.zeros((partials, DEADLINE + 1), np.int64),
+        slots=np.zeros((partials, max(slots + tracks + counters, 1)), np.int32),
         events=np.full((partials, width), -1, np.int64),
-        run_partial=ints(runs),
-        run_transition=ints(runs),
-        run_used=longs(runs),
-        run_blocked=longs(runs),
-        run_alive=ints(runs),
-        entry_next=np.full(runs * subs, -1, np.int32),
+        runs=np.zeros((runs, ALIVE + 1), np.int64),
+        entries=np.full(runs * subs, -1, np.int32),
         buckets=np.full(_power_of_two(runs * subs), -1, np.int32),
-        match_partial=ints(runs),
-        match_time=longs(runs),
-        waiting=ints(runs),
+        matches=np.zeros((runs, 2), np.int64),
+        waiting=np.zeros(runs, np.int32),
     )
 
 
@@ -147,25 +130,28 @@ class Memory:
     def make_room(self, candidates: int, most: int) -> None:
         """Grow what is too small for this many candidates, each with this many runs."""
         if candidates < 0:
-            self.found = new_candidates(self.tables, 2 * len(self.found.run))
-            candidates = len(self.found.run)
+            self.found = new_candidates(self.tables, 2 * len(self.found.cells))
+            candidates = len(self.found.cells)
         counts = self.store.counts
-        partials = _room(len(self.store.parent), int(counts[PARTIALS]) + candidates)
-        runs = _room(len(self.store.run_partial), int(counts[RUNS]) + candidates * most)
-        matches = _room(len(self.store.match_partial), int(counts[MATCHES]) + candidates * most)
+        partials = _room(len(self.store.partials), int(counts[PARTIALS]) + candidates)
+        runs = _room(len(self.store.runs), int(counts[RUNS]) + candidates * most)
+        matches = _room(len(self.store.matches), int(counts[MATCHES]) + candidates * most)
         waiting = _room(len(self.store.waiting), int(counts[WAITING]) + candidates * most)
         self._resize(partials, runs, matches, waiting)
 
     def _resize(self, partials: int, runs: int, matches: int, waiting: int) -> None:
         old = self.store
-        subs = int(self.tables.sizes[4])
-        fields: dict[str, Any] = {name: _resized(getattr(old, name), partials) for name in PARTIAL_COLUMNS}
-        fields |= {name: _resized(getattr(old, name), runs) for name in RUN_COLUMNS}
-        rehash = runs != len(old.run_partial)
-        fields["entry_next"] = _resized(old.entry_next, runs * subs)
-        fields["match_partial"] = _resized(old.match_partial, matches)
-        fields["match_time"] = _resized(old.match_time, matches)
-        fields["waiting"] = _resized(old.waiting, waiting)
+        subs = 1 << int(self.tables.sizes[4])
+        rehash = runs != len(old.runs)
+        fields: dict[str, Any] = {
+            "partials": _resized(old.partials, partials),
+            "slots": _resized(old.slots, partials),
+            "events": _resized(old.events, partials),
+            "runs": _resized(old.runs, runs),
+            "entries": _resized(old.entries, runs * subs),
+            "matches": _resized(old.matches, matches),
+            "waiting": _resized(old.waiting, waiting),
+        }
         if rehash:
             fields["buckets"] = np.full(_power_of_two(runs * subs), -1, np.int32)
         self.store = old._replace(**fields)
@@ -177,22 +163,20 @@ class Memory:
     def alive(self, time: int) -> npt.NDArray[np.bool_]:
         """Which runs an event at this time or later may still concern."""
         store, tables = self.store, self.tables
-        n = int(store.counts[RUNS])
-        partial, transition = store.run_partial[:n], store.run_transition[:n]
-        operator = tables.transition_operator[transition]
-        waits = operator == WAIT
-        alive = (store.run_alive[:n] == 1) & (waits | (store.deadline[partial] >= time))
-        alive &= np.where(
-            waits, store.run_blocked[:n] > store.deadline[partial], store.run_blocked[:n] >= time
-        )
-        alive &= (operator != NEXT) | (store.run_used[:n] >= time)
-        key = store.key[partial]
-        alive &= (operator != STRICT) | (self.keys.ordinal[key] <= store.ordinal[partial] + 1)
+        runs = store.runs[: int(store.counts[RUNS])]
+        partial = store.partials[runs[:, OF]]
+        operator = tables.transitions[runs[:, IN], TRANSITION_OPERATOR]
+        waits, deadline = operator == WAIT, partial[:, DEADLINE]
+        alive = (runs[:, ALIVE] == 1) & (waits | (deadline >= time))
+        alive &= np.where(waits, runs[:, BLOCKED] > deadline, runs[:, BLOCKED] >= time)
+        alive &= (operator != NEXT) | (runs[:, USED] >= time)
+        key = partial[:, KEY]
+        alive &= (operator != STRICT) | (self.keys.ordinal[key] <= partial[:, ORDINAL] + 1)
         kind, size = int(tables.window[0]), int(tables.window[1])
         if kind == SLIDING_EVENTS:
-            alive &= self.keys.floor[key] - store.low[partial] < size
+            alive &= self.keys.floor[key] - partial[:, LOW] < size
         elif kind == TUMBLING_EVENTS:
-            alive &= self.keys.floor[key] // size == store.low[partial] // size
+            alive &= self.keys.floor[key] // size == partial[:, LOW] // size
         kept: npt.NDArray[np.bool_] = alive
         return kept
 
@@ -202,16 +186,15 @@ class Memory:
         assert store.counts[MATCHES] == 0, "matches are taken before a sweep"
         runs = np.flatnonzero(self.alive(time))
         keep = np.zeros(int(store.counts[PARTIALS]), np.bool_)
-        keep[store.run_partial[runs]] = True
+        keep[store.runs[runs, OF]] = True
         self.module.mark(store, keep)
         partials = np.flatnonzero(keep)
-        number = np.full(len(keep) + 1, -1, np.int32)  # the last one answers for parent -1
-        number[partials] = np.arange(len(partials), dtype=np.int32)
-        columns = {name: getattr(store, name)[partials] for name in PARTIAL_COLUMNS}
-        columns["parent"] = number[columns["parent"]]
-        columns |= {name: getattr(store, name)[runs] for name in RUN_COLUMNS}
-        columns["run_partial"] = number[columns["run_partial"]]
-        self.replace(columns, len(partials), len(runs))
+        number = np.full(len(keep) + 1, -1, np.int64)  # the last one answers for parent -1
+        number[partials] = np.arange(len(partials))
+        packed, waiting = store.partials[partials], store.runs[runs]
+        packed[:, PARENT] = number[packed[:, PARENT]]
+        waiting[:, OF] = number[waiting[:, OF]]
+        self.replace(packed, store.slots[partials], store.events[partials], waiting)
         self.live = len(runs)
 
     def rebuild(self) -> None:
@@ -219,14 +202,25 @@ class Memory:
         with np.errstate(over="ignore"):
             self.module.reenter(self.tables, self.store)
 
-    def replace(self, columns: dict[str, npt.NDArray[np.generic]], partials: int, runs: int) -> None:
-        """Let these columns be all there is, packed, and enter the runs anew."""
-        fresh = new_store(self.tables, _room(64, 2 * partials), _room(64, 2 * runs))
-        for name, values in columns.items():
-            getattr(fresh, name)[: len(values)] = values
-        fresh.counts[PARTIALS], fresh.counts[RUNS] = partials, runs
-        operator = self.tables.transition_operator[fresh.run_transition[:runs]]
-        waiting = np.flatnonzero((operator == WAIT) & (fresh.run_alive[:runs] == 1)).astype(np.int32)
+    def _recycled(self, partials: int, runs: int) -> Store:
+        """The same arrays for new content, unless they are far too large or too small for it."""
+        store = self.store
+        spare = max(len(store.partials), len(store.runs)) > 16 * max(partials, runs, 4096)
+        if spare or len(store.partials) < partials or len(store.runs) < runs:
+            return new_store(self.tables, _room(64, 2 * partials), _room(64, 2 * runs))
+        store.counts[:] = 0
+        return store
+
+    def replace(self, partials: Longs, slots: Ints, events: Longs, runs: Longs) -> None:
+        """Let these partials and runs be all there is, packed, and enter the runs anew."""
+        fresh = self._recycled(len(partials), len(runs))
+        fresh.partials[: len(partials)] = partials
+        fresh.slots[: len(partials)] = slots
+        fresh.events[: len(partials)] = events
+        fresh.runs[: len(runs)] = runs
+        fresh.counts[PARTIALS], fresh.counts[RUNS] = len(partials), len(runs)
+        operator = self.tables.transitions[runs[:, IN], TRANSITION_OPERATOR]
+        waiting = np.flatnonzero((operator == WAIT) & (runs[:, ALIVE] == 1))
         fresh.waiting[: len(waiting)] = waiting
         fresh.counts[WAITING] = len(waiting)
         self.store = fresh
@@ -235,16 +229,10 @@ class Memory:
 
 def new_candidates(tables: Tables, size: int) -> Candidates:
     """Scratch space for this many candidates."""
-    assigned = int(np.diff(tables.choice_assigns_at).max(initial=0))
+    assigned = tables.choices[:, CHOICE_ASSIGNS + 1] - tables.choices[:, CHOICE_ASSIGNS]
     return Candidates(
-        run=np.zeros(size, np.int32),
-        target=np.zeros(size, np.int32),
-        verdict=np.zeros(size, np.int32),
-        assigned=np.zeros((size, max(assigned, 1)), np.int32),
-        kinds=np.zeros(STACK, np.int64),
-        numbers=np.zeros(STACK, np.float64),
-        errors=np.zeros(STACK, np.float64),
-        ids=np.zeros(STACK, np.int64),
+        cells=np.zeros((size, 3 + int(assigned.max(initial=0))), np.int32),
+        stack=np.zeros((STACK, 4), np.float64),
     )
 
 

@@ -21,67 +21,52 @@ NEVER = np.iinfo(np.int64).max
 NO_WINDOW, TUMBLING, SLIDING, TUMBLING_EVENTS, SLIDING_EVENTS = 0, 1, 2, 3, 4
 
 
+# Columns of the tables. A list has two columns: where it begins in ``flat``, and where it ends.
+(
+    CHOICE_STEP, CHOICE_SLOW, CHOICE_COUNTS,
+    CHOICE_SLOTS, _, CHOICE_REBINDS, _, CHOICE_ASSIGNS, _, CHOICE_BEGINS, _,
+    CHOICE_RECALLS, _, CHOICE_SUBS, _, CHOICE_BACKS, _, CHOICE_CODE, _,
+) = range(19)  # fmt: skip
+STEP_REPEATED, STEP_LEAVING, _ = range(3)
+SUB_TRANSITION, SUB_KIND, SUB_SLOTS, _ = range(4)
+(
+    TRANSITION_TARGET, TRANSITION_OPERATOR, TRANSITION_LOOPS, TRANSITION_ROOTED, TRANSITION_LOW,
+    TRANSITION_HIGH, TRANSITION_GUARDED, TRANSITION_BEGINS, TRANSITION_SUBS, _,
+) = range(10)  # fmt: skip
+TRACK_FUNCTION, TRACK_SLOT = range(2)
+
+
 class Tables(NamedTuple):
-    """A program as arrays. Ragged lists are an offsets array and a flat one."""
+    """A program as few arrays: the fewer a kernel takes, the faster it compiles and is called."""
 
     window: Longs
     """Kind, size, origin, whether there is an origin."""
-    choice_step: Ints
-    choice_slots_at: Ints
-    choice_slots: Ints
-    choice_rebinds_at: Ints
-    choice_rebinds: Ints
-    choice_assigns_at: Ints
-    choice_assigns: Ints
-    choice_counts: Ints
-    """For every choice and counter, 1 if the choice takes part."""
-    choice_slow: Ints
-    """1 where the evaluator must decide."""
-    choice_begins_at: Ints
-    choice_begins: Ints
-    choice_recalls_at: Ints
-    choice_recalls: Ints
-    choice_subs_at: Ints
-    choice_subs: Ints
-    choice_backs_at: Ints
-    choice_backs: Ints
-    choice_code_at: Ints
-    choice_code: Ints
-    """Conditions: per condition its length, its after-first flag, then its code."""
-    step_repeated: Ints
-    sub_transition: Ints
-    sub_kind: Ints
-    sub_slots_at: Ints
-    sub_slots: Ints
-    transition_target: Ints
-    transition_operator: Ints
-    transition_loops: Ints
-    transition_rooted: Ints
-    transition_low: Ints
-    transition_high: Ints
-    transition_guarded: Ints
-    transition_begins: Ints
-    transition_subs_at: Ints
-    transition_subs: Ints
-    leaving_at: Ints
-    leaving: Ints
-    """For every step, the transitions that leave it."""
-    track_function: Ints
-    track_slot: Ints
+    choices: Ints
+    steps: Ints
+    subs: Ints
+    transitions: Ints
+    tracks: Ints
+    flat: Ints
+    """All lists, one after the other."""
     sizes: Longs
-    """Slots, tracks, counters, width, subscriptions per transition at most, final step."""
+    """Slots, tracks, counters, width, bits that count the subscriptions of a transition, final step."""
 
 
 FIRST, LAST, PREV = 0, 1, 2
 _FUNCTIONS = {"FIRST": FIRST, "LAST": LAST, "PREV": PREV}
 
 
-def ragged(lists: list[list[int]]) -> tuple[Ints, Ints]:
-    """Lists of different lengths as offsets and one flat array (never empty, for the compiler's sake)."""
-    at = np.zeros(len(lists) + 1, np.int32)
-    at[1:] = np.cumsum([len(part) for part in lists])
-    flat = np.array([value for part in lists for value in part] or [0], np.int32)
-    return at, flat
+class _Lists:
+    """Collects lists of numbers in one flat array."""
+
+    def __init__(self) -> None:
+        self.flat: list[int] = []
+
+    def add(self, values: list[int]) -> list[int]:
+        """Append a list; returns where it begins and ends."""
+        begin = len(self.flat)
+        self.flat += values
+        return [begin, len(self.flat)]
 
 
 def constants(program: SequenceProgram) -> tuple[Term, ...]:
@@ -96,100 +81,92 @@ def constants(program: SequenceProgram) -> tuple[Term, ...]:
 
 def tables(program: SequenceProgram) -> Tables:
     """All arrays of a program."""
-    choices, subs, transitions = program.choices, program.subscriptions, program.transitions
-    n = len(choices)
-
-    def per_choice(wanted: int) -> tuple[Ints, Ints]:
-        return ragged(
-            [[i for i, s in enumerate(subs) if s.choice == c and s.kind == wanted] for c in range(n)]
-        )
-
-    codes, slow = _codes(program)
-    slots = ragged([list(choice.slots) for choice in choices])
-    rebinds = ragged([list(choice.rebinds) for choice in choices])
-    assigns = ragged(
-        [[program.slot(p.variable.name) for p in c.parts if isinstance(p, Assignment)] for c in choices]
-    )
-    begins = ragged(
-        [
-            [i for i, t in enumerate(transitions) if t.operator == BEGIN and t.target == c.step]
-            for c in choices
-        ]
-    )
-    recalls = ragged(
-        [[i for i, t in enumerate(transitions) if t.operator == RECALL and t.recalls == c] for c in range(n)]
-    )
-    listening = ragged(
-        [[i for i, s in enumerate(subs) if s.choice == c and s.kind in (EXTENDS, GUARDS)] for c in range(n)]
-    )
-    backs = per_choice(LOOKS_BACK)
-    own_subs = ragged([[i for i, s in enumerate(subs) if s.transition == t] for t in range(len(transitions))])
-    sub_slots = ragged([list(sub.slots) for sub in subs])
-    leaving = ragged(
-        [
-            [i for i, t in enumerate(transitions) if t.source == step and t.operator not in (BEGIN, RECALL)]
-            for step in range(program.final)
-        ]
-    )
-    code_at, code = ragged(codes)
-
-    def ints(values: list[int]) -> Ints:
-        return np.array(values or [0], np.int32)
-
+    lists = _Lists()
+    transitions = _transitions(program, lists)
+    most = max((row[TRANSITION_SUBS + 1] - row[TRANSITION_SUBS] for row in transitions), default=1)
+    choices, steps, subs = _choices(program, lists), _steps(program, lists), _subs(program, lists)
     return Tables(
         window=_window(program),
-        choice_step=ints([c.step for c in choices]),
-        choice_slots_at=slots[0],
-        choice_slots=slots[1],
-        choice_rebinds_at=rebinds[0],
-        choice_rebinds=rebinds[1],
-        choice_assigns_at=assigns[0],
-        choice_assigns=assigns[1],
-        choice_counts=np.array(
-            [[int(gpm in c.gpms) for gpm in program.counters] or [0] for c in choices], np.int32
-        ),
-        choice_slow=ints(slow),
-        choice_begins_at=begins[0],
-        choice_begins=begins[1],
-        choice_recalls_at=recalls[0],
-        choice_recalls=recalls[1],
-        choice_subs_at=listening[0],
-        choice_subs=listening[1],
-        choice_backs_at=backs[0],
-        choice_backs=backs[1],
-        choice_code_at=code_at,
-        choice_code=code,
-        step_repeated=ints([int(isinstance(s.quantifier, Repeat)) for s in program.query.sequence.steps]),
-        sub_transition=ints([s.transition for s in subs]),
-        sub_kind=ints([s.kind for s in subs]),
-        sub_slots_at=sub_slots[0],
-        sub_slots=sub_slots[1],
-        transition_target=ints([t.target for t in transitions]),
-        transition_operator=ints([t.operator for t in transitions]),
-        transition_loops=ints([int(t.loops) for t in transitions]),
-        transition_rooted=ints([-1 if t.rooted is None else int(t.rooted) for t in transitions]),
-        transition_low=ints([t.low for t in transitions]),
-        transition_high=ints([t.high for t in transitions]),
-        transition_guarded=ints([int(bool(t.guards) and t.operator == WAIT) for t in transitions]),
-        transition_begins=ints([t.begins for t in transitions]),
-        transition_subs_at=own_subs[0],
-        transition_subs=own_subs[1],
-        leaving_at=leaving[0],
-        leaving=leaving[1],
-        track_function=ints([_FUNCTIONS[t.function] for t in program.tracks]),
-        track_slot=ints([t.slot for t in program.tracks]),
+        choices=np.array(choices, np.int32),
+        steps=np.array(steps, np.int32),
+        subs=np.array(subs or [[0, 0, 0, 0]], np.int32),
+        transitions=np.array(transitions, np.int32),
+        tracks=np.array([[_FUNCTIONS[t.function], t.slot] for t in program.tracks] or [[0, 0]], np.int32),
+        flat=np.array(lists.flat or [0], np.int32),
         sizes=np.array(
             [
                 len(program.variables),
                 len(program.tracks),
                 len(program.counters),
                 program.width,
-                max((int(b - a) for a, b in zip(own_subs[0], own_subs[0][1:])), default=0) or 1,
+                (max(most, 1) - 1).bit_length(),
                 program.final,
             ],
             np.int64,
         ),
     )
+
+
+def _choices(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+    codes, slow = _codes(program)
+    transitions, subs = list(enumerate(program.transitions)), list(enumerate(program.subscriptions))
+    rows = []
+    for number, choice in enumerate(program.choices):
+        assigned = [program.slot(p.variable.name) for p in choice.parts if isinstance(p, Assignment)]
+        own = [(i, sub) for i, sub in subs if sub.choice == number]
+        rows.append(
+            [
+                choice.step,
+                slow[number],
+                lists.add([int(gpm in choice.gpms) for gpm in program.counters])[0],
+                *lists.add(list(choice.slots)),
+                *lists.add(list(choice.rebinds)),
+                *lists.add(assigned),
+                *lists.add([i for i, t in transitions if t.operator == BEGIN and t.target == choice.step]),
+                *lists.add([i for i, t in transitions if t.operator == RECALL and t.recalls == number]),
+                *lists.add([i for i, sub in own if sub.kind in (EXTENDS, GUARDS)]),
+                *lists.add([i for i, sub in own if sub.kind == LOOKS_BACK]),
+                *lists.add(codes[number]),
+            ]
+        )
+    return rows
+
+
+def _steps(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+    return [
+        [
+            int(isinstance(step.quantifier, Repeat)),
+            *lists.add(
+                [
+                    i
+                    for i, t in enumerate(program.transitions)
+                    if t.source == number and t.operator not in (BEGIN, RECALL)
+                ]
+            ),
+        ]
+        for number, step in enumerate(program.query.sequence.steps)
+    ]
+
+
+def _subs(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+    return [[sub.transition, sub.kind, *lists.add(list(sub.slots))] for sub in program.subscriptions]
+
+
+def _transitions(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+    return [
+        [
+            t.target,
+            t.operator,
+            int(t.loops),
+            -1 if t.rooted is None else int(t.rooted),
+            t.low,
+            t.high,
+            int(bool(t.guards) and t.operator == WAIT),
+            t.begins,
+            *lists.add([i for i, sub in enumerate(program.subscriptions) if sub.transition == number]),
+        ]
+        for number, t in enumerate(program.transitions)
+    ]
 
 
 def _window(program: SequenceProgram) -> Longs:
@@ -231,25 +208,32 @@ def _codes(program: SequenceProgram) -> tuple[list[list[int]], list[int]]:
     return codes, slow
 
 
+ROW_CHOICE, ROW_KEY = range(2)
+ROW_TIME, ROW_ORDINAL, ROW_LOW, ROW_HIGH, ROW_FLOOR = range(5)
+
+
 class Rows(NamedTuple):
     """Occurrences of choices in time order: what the sequence stage reads."""
 
-    choice: Ints
-    key: Ints
-    time: Longs
-    ordinal: Longs
-    """The number of the instant among those of the row's partition."""
-    low: Longs
-    high: Longs
-    """The least and greatest position of its events."""
-    floor: Longs
-    """The first position of its instant."""
+    ids: Ints
+    """Choice, and the number of the partition."""
+    times: Longs
+    """Time, number of the instant in the partition, least and greatest position of the events, and the
+    first position of the instant."""
     slots: Ints
     events: Longs
 
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+PARENT, CHOICE, KEY, ROOTED, ITERATION, TIME, START, ORDINAL, LOW, HIGH, DEADLINE = range(11)
+OF, IN, USED, BLOCKED, ALIVE = range(5)
+PARTIALS, RUNS, MATCHES, WAITING, DEAD = range(5)
+
 
 class Store(NamedTuple):
-    """Partial matches and runs, as columns; ``counts`` says how much of each is in use.
+    """Partial matches and runs; ``counts`` says how much of each is in use.
 
     A *partial* is a match so far; it points to the one it extends. A *run* waits with a partial in one
     transition, and is entered in a bucket for each of its subscriptions.
@@ -257,49 +241,27 @@ class Store(NamedTuple):
 
     counts: Longs
     """Partials, runs, matches, waiting (trailing) runs, dead runs."""
-    parent: Ints
-    choice: Ints
-    key: Ints
-    rooted: Ints
-    iteration: Ints
-    time: Longs
-    start: Longs
-    ordinal: Longs
-    low: Longs
-    high: Longs
-    deadline: Longs
+    partials: Longs
     slots: Ints
-    tracks: Ints
-    counters: Ints
+    """Of every partial: its variables, then its tracked functions, then its counters."""
     events: Longs
-    run_partial: Ints
-    run_transition: Ints
-    run_used: Longs
-    run_blocked: Longs
-    run_alive: Ints
-    entry_next: Ints
+    runs: Longs
+    entries: Ints
+    """Of every subscription of every run: the next entry in its bucket."""
     buckets: Ints
-    match_partial: Ints
-    match_time: Longs
+    matches: Longs
     waiting: Ints
 
 
-PARTIALS, RUNS, MATCHES, WAITING, DEAD = 0, 1, 2, 3, 4
-
-
 class Candidates(NamedTuple):
-    """What one row may do: scratch space between collecting and applying."""
+    """What one row may do: scratch space between collecting and applying.
 
-    run: Ints
-    """A run, -1 for a beginning, -2 for an occurrence to recall."""
-    target: Ints
-    """A transition for beginnings and recalls, else a subscription."""
-    verdict: Ints
-    assigned: Ints
-    kinds: Longs
-    numbers: npt.NDArray[np.float64]
-    errors: npt.NDArray[np.float64]
-    ids: Longs
+    A cell has a run (or BEGINS, RECALLS), its target (a transition for those two, else a subscription),
+    the verdict, and the assigned values.
+    """
+
+    cells: Ints
+    stack: npt.NDArray[np.float64]
     """The stack of a condition."""
 
 

@@ -17,7 +17,20 @@ from spaseq.automaton import kernels
 from spaseq.automaton.evaluator import Evaluator
 from spaseq.automaton.program import EXTENDS, SequenceProgram
 from spaseq.automaton.state import Memory
-from spaseq.automaton.tables import Ints, Rows
+from spaseq.automaton.tables import (
+    CHOICE,
+    CHOICE_COUNTS,
+    CHOICE_STEP,
+    IN,
+    OF,
+    PARENT,
+    ROW_CHOICE,
+    STEP_REPEATED,
+    SUB_KIND,
+    TRANSITION_LOOPS,
+    Ints,
+    Rows,
+)
 
 Mask = npt.NDArray[np.bool_]
 
@@ -51,7 +64,7 @@ class Verdicts:
     def decide(self, memory: Memory, rows: Rows, row: int, count: int) -> None:
         """Fill in the verdicts (and assigned values) of the candidates of a row."""
         bench = _Bench(self.program, memory, rows, row, count)
-        choice = self.program.choices[int(rows.choice[row])]
+        choice = self.program.choices[int(rows.ids[row, ROW_CHOICE])]
         columns: dict[str, Ints] = {}
         verdict = np.ones(count, np.bool_)
         assigned = 0
@@ -66,11 +79,11 @@ class Verdicts:
                 verdict &= (values == 0) | (known == 0) | (values == known)
                 bench.assign(slot, values)
                 columns[part.variable.name] = bench.merged(slot)
-                memory.found.assigned[:count, assigned] = values
+                memory.found.cells[:count, 3 + assigned] = values
                 assigned += 1
             else:
                 verdict &= self._holds(part, expression, columns, bench)
-        memory.found.verdict[:count] = np.where(verdict, kernels.YES, kernels.NO)
+        memory.found.cells[:count, 2] = np.where(verdict, kernels.YES, kernels.NO)
 
     def _holds(
         self, part: Condition, expression: Expression, columns: dict[str, Ints], bench: _Bench
@@ -107,15 +120,15 @@ class _Bench:
     def __init__(self, program: SequenceProgram, memory: Memory, rows: Rows, row: int, count: int) -> None:
         store, tables = memory.store, memory.tables
         self.program, self.memory, self.rows, self.row, self.count = program, memory, rows, row, count
-        run, target = memory.found.run[:count], memory.found.target[:count]
+        run, target = memory.found.cells[:count, 0], memory.found.cells[:count, 1]
         known = run >= 0
-        self.partial = np.where(known, store.run_partial[np.maximum(run, 0)], -1)
-        extends = known & (tables.sub_kind[np.where(known, target, 0)] == EXTENDS)
-        transition = store.run_transition[np.maximum(run, 0)]
-        self.loops: Mask = extends & (tables.transition_loops[transition] == 1)
-        self.choice = int(rows.choice[row])
+        self.partial = np.where(known, store.runs[np.maximum(run, 0), OF], -1)
+        extends = known & (tables.subs[np.where(known, target, 0), SUB_KIND] == EXTENDS)
+        transition = store.runs[np.maximum(run, 0), IN]
+        self.loops: Mask = extends & (tables.transitions[transition, TRANSITION_LOOPS] == 1)
+        self.choice = int(rows.ids[row, ROW_CHOICE])
         step = program.choices[self.choice].step
-        self.repeated = bool(tables.step_repeated[step])
+        self.repeated = bool(tables.steps[step, STEP_REPEATED])
         self.assigned: dict[int, Ints] = {}
 
     def assign(self, slot: int, values: Ints) -> None:
@@ -138,12 +151,15 @@ class _Bench:
         return np.where(now != 0, now, before).astype(np.int32)
 
     def counted(self, counter: int) -> Ints:
-        carried = np.where(self.partial >= 0, self.memory.store.counters[self.partial, counter], 0)
-        own = self.memory.tables.choice_counts[self.choice, counter] if self.repeated else 0
+        place = self.memory.tables.sizes[0] + self.memory.tables.sizes[1] + counter
+        carried = np.where(self.partial >= 0, self.memory.store.slots[self.partial, place], 0)
+        tables = self.memory.tables
+        own = tables.flat[tables.choices[self.choice, CHOICE_COUNTS] + counter] if self.repeated else 0
         return (carried + own).astype(np.int32)
 
     def tracked(self, function: str, track: int, slot: int) -> Ints:
-        carried = np.where(self.partial >= 0, self.memory.store.tracks[self.partial, track], 0).astype(
+        place = self.memory.tables.sizes[0] + track
+        carried = np.where(self.partial >= 0, self.memory.store.slots[self.partial, place], 0).astype(
             np.int32
         )
         if not self.repeated:
@@ -166,10 +182,12 @@ def iteration_values(program: SequenceProgram, memory: Memory, partial: int, slo
     store, tables = memory.store, memory.tables
     found: list[int] = []
     while partial >= 0:
-        choice = int(store.choice[partial])
-        if tables.step_repeated[tables.choice_step[choice]] and kernels.takes_part(tables, choice, slot):
+        choice = int(store.partials[partial, CHOICE])
+        if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] and kernels.takes_part(
+            tables, choice, slot
+        ):
             value = int(store.slots[partial, slot])
             if value:
                 found.append(value)
-        partial = int(store.parent[partial])
+        partial = int(store.partials[partial, PARENT])
     return found[::-1]

@@ -152,6 +152,11 @@ class Machine:
 
     # --- memory ---------------------------------------------------------------------------------
 
+    @property
+    def id_slots(self) -> int:
+        """How many of a partial's slots hold ids; counters come behind them."""
+        return len(self.program.sequence.variables) + len(self.program.sequence.tracks)
+
     def _forget_events(self) -> None:
         """Drop the events that no partial match rests on any more."""
         store = self.stage.memory.store
@@ -163,7 +168,7 @@ class Machine:
         """Every term id that the state still mentions."""
         store = self.stage.memory.store
         count = int(store.counts[0])
-        parts = [store.slots[:count], store.tracks[:count], self._constants, self.events.names]
+        parts = [store.slots[:count, : self.id_slots], self._constants, self.events.names]
         parts += [part.slots for part in self.assembler.open.values()]
         parts.append(np.array([i for key in self.stage.memory.keys.numbers for i in key], np.int32))
         if self.open_answers is not None:
@@ -173,8 +178,7 @@ class Machine:
     def remap(self, mapping: npt.NDArray[np.int32]) -> None:
         """Follow a compaction of the dictionary (old id to new id)."""
         store = self.stage.memory.store
-        store.slots[:] = mapping[store.slots]
-        store.tracks[:] = mapping[store.tracks]
+        store.slots[:, : self.id_slots] = mapping[store.slots[:, : self.id_slots]]
         self._constants = mapping[self._constants]
         self.events.remap(mapping)
         keys = self.stage.memory.keys

@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.automaton.occurrences import Occurrences
-from spaseq.automaton.state import PARTIAL_COLUMNS, RUN_COLUMNS
 from spaseq.automaton.tables import PARTIALS, RUNS
 from spaseq.engine.answers import Answers
 from spaseq.engine.machine import Machine
@@ -29,7 +28,6 @@ from spaseq.planner.compiled import CompiledQuery
 VERSION = 1
 """The version of the format; any change to what a run carries makes a new one."""
 
-_ID_COLUMNS = ("slots", "tracks")
 _OPEN = ("key", "time", "ordinal", "low", "high", "floor", "slots", "events", "new")
 
 Arrays = dict[str, npt.NDArray[Any]]
@@ -89,11 +87,11 @@ def snapshot_machine(machine: Machine, buffer: ReorderBuffer | None = None) -> b
 def _save_memory(machine: Machine, terms: _Terms, arrays: Arrays, header: dict[str, Any]) -> None:
     memory = machine.stage.memory
     partials, runs = int(memory.store.counts[PARTIALS]), int(memory.store.counts[RUNS])
-    for name in PARTIAL_COLUMNS:
-        column = getattr(memory.store, name)[:partials]
-        arrays[f"partial.{name}"] = terms.of(column) if name in _ID_COLUMNS else column
-    for name in RUN_COLUMNS:
-        arrays[f"run.{name}"] = getattr(memory.store, name)[:runs]
+    store, ids = memory.store, machine.id_slots
+    slots = store.slots[:partials].copy()
+    slots[:, :ids] = terms.of(slots[:, :ids])
+    arrays["partials"], arrays["slots"] = store.partials[:partials], slots
+    arrays["partial.events"], arrays["runs"] = store.events[:partials], store.runs[:runs]
     keys = memory.keys
     header["keys"] = [[int(terms.number[i]) for i in key] for key in keys.numbers]
     for name in ("time", "ordinal", "floor", "position"):
@@ -143,16 +141,14 @@ def restore_machine(machine: Machine, blob: bytes, buffer: ReorderBuffer | None 
     ids = np.array([0, *(encode(text) for text in header["terms"])], np.int32)
     machine.dictionary.scopes.counts.update((key, count) for key, count in header["scopes"])
     memory = machine.stage.memory
-    columns = {name: arrays[f"partial.{name}"] for name in PARTIAL_COLUMNS}
-    for name in _ID_COLUMNS:
-        columns[name] = ids[columns[name]]
-    columns |= {name: arrays[f"run.{name}"] for name in RUN_COLUMNS}
     for key in header["keys"]:
         memory.keys.number(tuple(int(ids[i]) for i in key))
     count = len(header["keys"])
     for name in ("time", "ordinal", "floor", "position"):
         getattr(memory.keys, name)[:count] = arrays[f"keys.{name}"]
-    memory.replace(columns, len(columns["parent"]), len(columns["run_partial"]))
+    slots = arrays["slots"]
+    slots[:, : machine.id_slots] = ids[slots[:, : machine.id_slots]]
+    memory.replace(arrays["partials"], slots, arrays["partial.events"], arrays["runs"])
     memory.live, memory.peak = header["memory"]["live"], header["memory"]["peak"]
     for name in header["open"]:
         found = {column: arrays[f"open.{name}.{column}"] for column in _OPEN}

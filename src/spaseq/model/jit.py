@@ -36,10 +36,10 @@ def inlined(function: _F) -> _F:
 
 def lean(function: _F) -> _F:
     """Like `kernel`, for kernels that allocate nothing: without reference counts they compile far faster."""
-    return _compiled(function, _nrt=False)
+    return _compiled(function, _nrt=False, error_model="numpy")
 
 
-def _compiled(function: _F, **flags: object) -> _F:
+def _compiled(function: _F, **flags: Any) -> _F:
     """The kernel, cached under a folder named after its sources.
 
     Numba looks only at a kernel's own file; one that was changed elsewhere would go on in its old form.

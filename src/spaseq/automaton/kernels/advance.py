@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from spaseq.automaton.tables import Candidates, PARTIALS, RUNS, Rows, Store, Tables, ValueArrays
+from spaseq.automaton.tables import (
+    CHOICE_ASSIGNS,
+    CHOICE_SLOW,
+    Candidates,
+    PARENT,
+    PARTIALS,
+    ROW_CHOICE,
+    RUNS,
+    Rows,
+    Store,
+    Tables,
+    ValueArrays,
+)
 
 from .apply import apply, enter, has_room
 from .codes import DONE, NEEDS_ROOM, NEEDS_VERDICT, NO, UNSURE, YES
@@ -16,41 +28,39 @@ def advance(
     tables: Tables, store: Store, rows: Rows, first: int, found: Candidates, values: ValueArrays
 ) -> tuple[int, int, int]:
     """Handle rows from ``first`` on; returns why it stopped, at which row, and the candidates there."""
-    kinds, numbers, errors, ids = found.kinds, found.numbers, found.errors, found.ids
-    for row in range(first, len(rows.choice)):
+    for row in range(first, len(rows.ids)):
         count = collect(tables, store, rows, row, found)
         if count < 0 or not has_room(tables, store, count):
             return NEEDS_ROOM, row, count
-        choice = rows.choice[row]
-        assigns = tables.choice_assigns_at[choice + 1] > tables.choice_assigns_at[choice]
+        choice = rows.ids[row, ROW_CHOICE]
+        assigns = tables.choices[choice, CHOICE_ASSIGNS + 1] > tables.choices[choice, CHOICE_ASSIGNS]
         doubtful = False
         kept = 0
         for number in range(count):
             verdict = UNSURE
             if not assigns:
                 verdict = decide(
-                    tables, store, rows, row, found.run[number], found.target[number], values, kinds,
-                    numbers, errors, ids,
+                    tables, store, rows, row, found.cells[number, 0], found.cells[number, 1], values, found.stack,
                 )  # fmt: skip
-                if verdict == YES and tables.choice_slow[choice] == 1:
+                if verdict == YES and tables.choices[choice, CHOICE_SLOW] == 1:
                     verdict = UNSURE
             if verdict != NO:
-                found.run[kept], found.target[kept] = found.run[number], found.target[number]
-                found.verdict[kept] = verdict
+                found.cells[kept, 0], found.cells[kept, 1] = found.cells[number, 0], found.cells[number, 1]
+                found.cells[kept, 2] = verdict
                 doubtful = doubtful or verdict == UNSURE
                 kept += 1
         if doubtful:
             return NEEDS_VERDICT, row, kept
         apply(tables, store, rows, row, found, kept)
-    return DONE, len(rows.choice), 0
+    return DONE, len(rows.ids), 0
 
 
 @portable
 def mark(store: Store, keep: Array) -> None:
     """Mark every partial that a marked one extends; a parent always has the smaller number."""
     for partial in range(store.counts[PARTIALS] - 1, -1, -1):
-        if keep[partial] and store.parent[partial] >= 0:
-            keep[store.parent[partial]] = True
+        if keep[partial] and store.partials[partial, PARENT] >= 0:
+            keep[store.partials[partial, PARENT]] = True
 
 
 @portable

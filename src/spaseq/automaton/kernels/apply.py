@@ -4,16 +4,55 @@ from __future__ import annotations
 
 from spaseq.automaton.program import GUARDS, WAIT
 from spaseq.automaton.tables import (
+    ALIVE,
+    BLOCKED,
+    CHOICE,
+    CHOICE_ASSIGNS,
+    CHOICE_COUNTS,
+    CHOICE_REBINDS,
+    CHOICE_SLOTS,
+    CHOICE_STEP,
     Candidates,
+    DEADLINE,
+    HIGH,
+    IN,
+    ITERATION,
+    KEY,
     LAST,
+    LOW,
     MATCHES,
     NEVER,
+    OF,
+    ORDINAL,
+    PARENT,
     PARTIALS,
     PREV,
+    ROOTED,
+    ROW_CHOICE,
+    ROW_HIGH,
+    ROW_KEY,
+    ROW_LOW,
+    ROW_ORDINAL,
+    ROW_TIME,
     RUNS,
     Rows,
+    START,
+    STEP_LEAVING,
+    STEP_REPEATED,
+    SUB_KIND,
     Store,
+    TIME,
+    TRACK_FUNCTION,
+    TRACK_SLOT,
+    TRANSITION_GUARDED,
+    TRANSITION_HIGH,
+    TRANSITION_LOOPS,
+    TRANSITION_LOW,
+    TRANSITION_OPERATOR,
+    TRANSITION_ROOTED,
+    TRANSITION_SUBS,
     Tables,
+    USED,
     WAITING,
 )
 
@@ -26,12 +65,12 @@ from .portable import Array, portable
 def has_room(tables: Tables, store: Store, count: int) -> bool:
     """True if the outcome of this many candidates fits in the arrays."""
     most = 1
-    for step in range(len(tables.leaving_at) - 1):
-        most = max(most, tables.leaving_at[step + 1] - tables.leaving_at[step])
+    for step in range(len(tables.steps)):
+        most = max(most, tables.steps[step, STEP_LEAVING + 1] - tables.steps[step, STEP_LEAVING])
     return bool(
-        store.counts[PARTIALS] + count <= len(store.parent)
-        and store.counts[RUNS] + count * most <= len(store.run_partial)
-        and store.counts[MATCHES] + count * most <= len(store.match_partial)
+        store.counts[PARTIALS] + count <= len(store.partials)
+        and store.counts[RUNS] + count * most <= len(store.runs)
+        and store.counts[MATCHES] + count * most <= len(store.matches)
         and store.counts[WAITING] + count * most <= len(store.waiting)
     )
 
@@ -39,21 +78,21 @@ def has_room(tables: Tables, store: Store, count: int) -> bool:
 @portable
 def apply(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates, count: int) -> None:
     """Do what the candidates with a positive verdict ask for."""
-    time = rows.time[row]
+    time = rows.times[row, ROW_TIME]
     for number in range(count):
-        if found.verdict[number] != YES:
+        if found.cells[number, 2] != YES:
             continue
-        run, target = found.run[number], found.target[number]
-        if run >= 0 and tables.sub_kind[target] == GUARDS:
-            store.run_blocked[run] = min(store.run_blocked[run], time)
+        run, target = found.cells[number, 0], found.cells[number, 1]
+        if run >= 0 and tables.subs[target, SUB_KIND] == GUARDS:
+            store.runs[run, BLOCKED] = min(store.runs[run, BLOCKED], time)
             continue
         partial = extend(tables, store, rows, row, run, found, number)
         if run == RECALLS:
             wait(tables, store, partial, target)
         else:
             if run >= 0:
-                store.run_used[run] = min(store.run_used[run], time)
-            move_on(tables, store, partial, tables.choice_step[rows.choice[row]])
+                store.runs[run, USED] = min(store.runs[run, USED], time)
+            move_on(tables, store, partial, tables.choices[rows.ids[row, ROW_CHOICE], CHOICE_STEP])
 
 
 @portable
@@ -63,31 +102,37 @@ def extend(
     """A new partial: the run's, if there is one, with the row joined to it."""
     new = store.counts[PARTIALS]
     store.counts[PARTIALS] += 1
-    choice, time = rows.choice[row], rows.time[row]
-    step = tables.choice_step[choice]
-    repeated = tables.step_repeated[step]
-    parent = store.run_partial[run] if run >= 0 else -1
-    loops = tables.transition_loops[store.run_transition[run]] if run >= 0 else 0
-    store.parent[new], store.choice[new], store.key[new] = parent, choice, rows.key[row]
-    store.time[new], store.ordinal[new] = time, rows.ordinal[row]
+    choice, time = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME]
+    step = tables.choices[choice, CHOICE_STEP]
+    repeated = tables.steps[step, STEP_REPEATED]
+    parent = store.runs[run, OF] if run >= 0 else -1
+    loops = tables.transitions[store.runs[run, IN], TRANSITION_LOOPS] if run >= 0 else 0
+    store.partials[new, PARENT], store.partials[new, CHOICE], store.partials[new, KEY] = (
+        parent,
+        choice,
+        rows.ids[row, ROW_KEY],
+    )
+    store.partials[new, TIME], store.partials[new, ORDINAL] = time, rows.times[row, ROW_ORDINAL]
     for width in range(rows.events.shape[1]):
         store.events[new, width] = rows.events[row, width]
     if parent >= 0:
-        store.start[new], store.deadline[new] = store.start[parent], store.deadline[parent]
-        store.low[new] = min(store.low[parent], rows.low[row])
-        store.high[new] = max(store.high[parent], rows.high[row])
-        store.rooted[new] = store.rooted[parent] if loops == 1 else 0
-        store.iteration[new] = store.iteration[parent] + 1 if loops == 1 else repeated
+        store.partials[new, START], store.partials[new, DEADLINE] = (
+            store.partials[parent, START],
+            store.partials[parent, DEADLINE],
+        )
+        store.partials[new, LOW] = min(store.partials[parent, LOW], rows.times[row, ROW_LOW])
+        store.partials[new, HIGH] = max(store.partials[parent, HIGH], rows.times[row, ROW_HIGH])
+        store.partials[new, ROOTED] = store.partials[parent, ROOTED] if loops == 1 else 0
+        store.partials[new, ITERATION] = store.partials[parent, ITERATION] + 1 if loops == 1 else repeated
         copy_row(store.slots, parent, new)
-        copy_row(store.tracks, parent, new)
-        copy_row(store.counters, parent, new)
     else:
-        store.start[new], store.deadline[new] = time, window_end(tables, time)
-        store.low[new], store.high[new] = rows.low[row], rows.high[row]
-        store.rooted[new], store.iteration[new] = 1, repeated
+        store.partials[new, START], store.partials[new, DEADLINE] = time, window_end(tables, time)
+        store.partials[new, LOW], store.partials[new, HIGH] = (
+            rows.times[row, ROW_LOW],
+            rows.times[row, ROW_HIGH],
+        )
+        store.partials[new, ROOTED], store.partials[new, ITERATION] = 1, repeated
         clear_row(store.slots, new)
-        clear_row(store.tracks, new)
-        clear_row(store.counters, new)
     fill(tables, store, rows, row, new, parent, loops, found, number)
     return int(new)
 
@@ -117,38 +162,40 @@ def fill(
     number: int,
 ) -> None:
     """Bind the slots of a new partial, and bring its functions over iterations up to date."""
-    choice = rows.choice[row]
+    choice = rows.ids[row, ROW_CHOICE]
     if loops == 1:
-        for at in range(tables.choice_rebinds_at[choice], tables.choice_rebinds_at[choice + 1]):
-            store.slots[new, tables.choice_rebinds[at]] = 0
+        for at in range(tables.choices[choice, CHOICE_REBINDS], tables.choices[choice, CHOICE_REBINDS + 1]):
+            store.slots[new, tables.flat[at]] = 0
     for slot in range(tables.sizes[0]):
         if rows.slots[row, slot] != 0:
             store.slots[new, slot] = rows.slots[row, slot]
-    first = tables.choice_assigns_at[choice]
-    for at in range(first, tables.choice_assigns_at[choice + 1]):
-        if found.assigned[number, at - first] != 0:
-            store.slots[new, tables.choice_assigns[at]] = found.assigned[number, at - first]
-    if tables.step_repeated[tables.choice_step[choice]] == 0:
+    first = tables.choices[choice, CHOICE_ASSIGNS]
+    for at in range(first, tables.choices[choice, CHOICE_ASSIGNS + 1]):
+        if found.cells[number, 3 + at - first] != 0:
+            store.slots[new, tables.flat[at]] = found.cells[number, 3 + at - first]
+    if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 0:
         return
     for track in range(tables.sizes[1]):
-        function, slot = tables.track_function[track], tables.track_slot[track]
+        function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]
         value = store.slots[new, slot] if takes_part(tables, choice, slot) else 0
         if function == PREV:
-            store.tracks[new, track] = store.slots[parent, slot] if loops == 1 else 0
-        elif value != 0 and (function == LAST or store.tracks[new, track] == 0):
-            store.tracks[new, track] = value
+            store.slots[new, tables.sizes[0] + track] = store.slots[parent, slot] if loops == 1 else 0
+        elif value != 0 and (function == LAST or store.slots[new, tables.sizes[0] + track] == 0):
+            store.slots[new, tables.sizes[0] + track] = value
     for counter in range(tables.sizes[2]):
-        store.counters[new, counter] += tables.choice_counts[choice, counter]
+        store.slots[new, tables.sizes[0] + tables.sizes[1] + counter] += tables.flat[
+            tables.choices[choice, CHOICE_COUNTS] + counter
+        ]
 
 
 @portable
 def takes_part(tables: Tables, choice: int, slot: int) -> bool:
     """True if occurrences of the choice may bind the slot."""
-    for at in range(tables.choice_slots_at[choice], tables.choice_slots_at[choice + 1]):
-        if tables.choice_slots[at] == slot:
+    for at in range(tables.choices[choice, CHOICE_SLOTS], tables.choices[choice, CHOICE_SLOTS + 1]):
+        if tables.flat[at] == slot:
             return True
-    for at in range(tables.choice_assigns_at[choice], tables.choice_assigns_at[choice + 1]):
-        if tables.choice_assigns[at] == slot:
+    for at in range(tables.choices[choice, CHOICE_ASSIGNS], tables.choices[choice, CHOICE_ASSIGNS + 1]):
+        if tables.flat[at] == slot:
             return True
     return False
 
@@ -156,19 +203,22 @@ def takes_part(tables: Tables, choice: int, slot: int) -> bool:
 @portable
 def move_on(tables: Tables, store: Store, partial: int, step: int) -> None:
     """A run for every transition that leaves the completed step, or a match where none is needed."""
-    for at in range(tables.leaving_at[step], tables.leaving_at[step + 1]):
-        transition = tables.leaving[at]
-        iteration = store.iteration[partial]
-        if tables.transition_loops[transition] == 1:
-            if tables.transition_rooted[transition] != store.rooted[partial]:
+    for at in range(tables.steps[step, STEP_LEAVING], tables.steps[step, STEP_LEAVING + 1]):
+        transition = tables.flat[at]
+        iteration = store.partials[partial, ITERATION]
+        if tables.transitions[transition, TRANSITION_LOOPS] == 1:
+            if tables.transitions[transition, TRANSITION_ROOTED] != store.partials[partial, ROOTED]:
                 continue
-            if iteration >= tables.transition_high[transition]:
+            if iteration >= tables.transitions[transition, TRANSITION_HIGH]:
                 continue
-        elif iteration < tables.transition_low[transition]:
+        elif iteration < tables.transitions[transition, TRANSITION_LOW]:
             continue
-        if tables.transition_operator[transition] == WAIT and tables.transition_guarded[transition] == 0:
+        if (
+            tables.transitions[transition, TRANSITION_OPERATOR] == WAIT
+            and tables.transitions[transition, TRANSITION_GUARDED] == 0
+        ):
             match = store.counts[MATCHES]
-            store.match_partial[match], store.match_time[match] = partial, store.time[partial]
+            store.matches[match, 0], store.matches[match, 1] = partial, store.partials[partial, TIME]
             store.counts[MATCHES] += 1
         else:
             wait(tables, store, partial, transition)
@@ -179,10 +229,10 @@ def wait(tables: Tables, store: Store, partial: int, transition: int) -> None:
     """A new run, entered under all its subscriptions."""
     run = store.counts[RUNS]
     store.counts[RUNS] += 1
-    store.run_partial[run], store.run_transition[run] = partial, transition
-    store.run_used[run] = store.run_blocked[run] = NEVER
-    store.run_alive[run] = 1
-    if tables.transition_operator[transition] == WAIT:
+    store.runs[run, OF], store.runs[run, IN] = partial, transition
+    store.runs[run, USED] = store.runs[run, BLOCKED] = NEVER
+    store.runs[run, ALIVE] = 1
+    if tables.transitions[transition, TRANSITION_OPERATOR] == WAIT:
         store.waiting[store.counts[WAITING]] = run
         store.counts[WAITING] += 1
     enter(tables, store, run)
@@ -192,11 +242,11 @@ def wait(tables: Tables, store: Store, partial: int, transition: int) -> None:
 def enter(tables: Tables, store: Store, run: int) -> None:
     """Put a run into the bucket of each of its subscriptions."""
     mask = len(store.buckets) - 1
-    partial, transition = store.run_partial[run], store.run_transition[run]
-    first = tables.transition_subs_at[transition]
-    for at in range(first, tables.transition_subs_at[transition + 1]):
-        sub = tables.transition_subs[at]
-        bucket = bucket_of(tables, sub, store.key[partial], store.slots, partial, mask)
-        entry = run * tables.sizes[4] + (at - first)
-        store.entry_next[entry] = store.buckets[bucket]
+    partial, transition = store.runs[run, OF], store.runs[run, IN]
+    first = tables.transitions[transition, TRANSITION_SUBS]
+    for at in range(first, tables.transitions[transition, TRANSITION_SUBS + 1]):
+        sub = tables.flat[at]
+        bucket = bucket_of(tables, sub, store.partials[partial, KEY], store.slots, partial, mask)
+        entry = (run << tables.sizes[4]) + (at - first)
+        store.entries[entry] = store.buckets[bucket]
         store.buckets[bucket] = entry

@@ -6,14 +6,26 @@ import numpy as np
 
 from spaseq.automaton.program import NEXT, STRICT
 from spaseq.automaton.tables import (
+    ALIVE,
+    BLOCKED,
+    CHOICE_REBINDS,
+    CHOICE_SLOTS,
+    DEADLINE,
+    IN,
+    LOW,
     NEVER,
+    OF,
+    ORDINAL,
     Rows,
     SLIDING,
     SLIDING_EVENTS,
+    SUB_SLOTS,
     Store,
+    TRANSITION_OPERATOR,
     TUMBLING,
     TUMBLING_EVENTS,
     Tables,
+    USED,
 )
 
 from .portable import Array, portable
@@ -23,8 +35,8 @@ from .portable import Array, portable
 def bucket_of(tables: Tables, sub: int, key: int, slots: Array, row: int, mask: int) -> int:
     """The bucket of a subscription for the join values in one row of slots."""
     hashed = np.uint64(sub + 1) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(key + 1)
-    for at in range(tables.sub_slots_at[sub], tables.sub_slots_at[sub + 1]):
-        hashed = (hashed ^ np.uint64(slots[row, tables.sub_slots[at]])) * np.uint64(0xFF51AFD7ED558CCD)
+    for at in range(tables.subs[sub, SUB_SLOTS], tables.subs[sub, SUB_SLOTS + 1]):
+        hashed = (hashed ^ np.uint64(slots[row, tables.flat[at]])) * np.uint64(0xFF51AFD7ED558CCD)
         hashed ^= hashed >> np.uint64(29)
     hashed *= np.uint64(0xC4CEB9FE1A85EC53)
     return int((hashed >> np.uint64(32)) & np.uint64(mask))
@@ -33,35 +45,35 @@ def bucket_of(tables: Tables, sub: int, key: int, slots: Array, row: int, mask: 
 @portable
 def outdated(tables: Tables, store: Store, run: int, time: int) -> bool:
     """True if no event at this instant or later can concern the run, whatever its partition."""
-    if store.run_alive[run] == 0:
+    if store.runs[run, ALIVE] == 0:
         return True
-    if store.run_blocked[run] < time:
+    if store.runs[run, BLOCKED] < time:
         return True
-    if tables.transition_operator[store.run_transition[run]] == NEXT and store.run_used[run] < time:
+    if tables.transitions[store.runs[run, IN], TRANSITION_OPERATOR] == NEXT and store.runs[run, USED] < time:
         return True
-    return bool(store.deadline[store.run_partial[run]] < time)
+    return bool(store.partials[store.runs[run, OF], DEADLINE] < time)
 
 
 @portable
 def overtaken(tables: Tables, store: Store, run: int, ordinal: int, floor: int) -> bool:
     """True if, within its partition, time has moved past what the run can still take."""
-    partial = store.run_partial[run]
-    operator = tables.transition_operator[store.run_transition[run]]
-    if operator == STRICT and ordinal > store.ordinal[partial] + 1:
+    partial = store.runs[run, OF]
+    operator = tables.transitions[store.runs[run, IN], TRANSITION_OPERATOR]
+    if operator == STRICT and ordinal > store.partials[partial, ORDINAL] + 1:
         return True
     kind = tables.window[0]
     if kind == SLIDING_EVENTS:
-        return bool(floor - store.low[partial] >= tables.window[1])
+        return bool(floor - store.partials[partial, LOW] >= tables.window[1])
     if kind == TUMBLING_EVENTS:
-        return bool(floor // tables.window[1] > store.low[partial] // tables.window[1])
+        return bool(floor // tables.window[1] > store.partials[partial, LOW] // tables.window[1])
     return False
 
 
 @portable
 def agrees(tables: Tables, store: Store, partial: int, rows: Rows, row: int, choice: int, loops: int) -> bool:
     """True if the mapping of a row is compatible with that of a partial."""
-    for at in range(tables.choice_slots_at[choice], tables.choice_slots_at[choice + 1]):
-        slot = tables.choice_slots[at]
+    for at in range(tables.choices[choice, CHOICE_SLOTS], tables.choices[choice, CHOICE_SLOTS + 1]):
+        slot = tables.flat[at]
         known, new = store.slots[partial, slot], rows.slots[row, slot]
         if known != 0 and new != 0 and known != new:
             if loops == 0 or not rebinds(tables, choice, slot):
@@ -72,8 +84,8 @@ def agrees(tables: Tables, store: Store, partial: int, rows: Rows, row: int, cho
 @portable
 def rebinds(tables: Tables, choice: int, slot: int) -> bool:
     """True if every iteration of the choice's step binds the slot afresh."""
-    for at in range(tables.choice_rebinds_at[choice], tables.choice_rebinds_at[choice + 1]):
-        if tables.choice_rebinds[at] == slot:
+    for at in range(tables.choices[choice, CHOICE_REBINDS], tables.choices[choice, CHOICE_REBINDS + 1]):
+        if tables.flat[at] == slot:
             return True
     return False
 

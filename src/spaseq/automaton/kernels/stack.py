@@ -25,12 +25,32 @@ from spaseq.automaton.conditions import (
     SUBTRACT,
 )
 from spaseq.automaton.program import EXTENDS
-from spaseq.automaton.tables import FIRST, LAST, PREV, Rows, Store, Tables, ValueArrays
+from spaseq.automaton.tables import (
+    CHOICE_CODE,
+    CHOICE_COUNTS,
+    CHOICE_STEP,
+    FIRST,
+    IN,
+    OF,
+    PREV,
+    ROW_CHOICE,
+    Rows,
+    STEP_REPEATED,
+    SUB_KIND,
+    Store,
+    TRACK_FUNCTION,
+    TRACK_SLOT,
+    TRANSITION_LOOPS,
+    Tables,
+    ValueArrays,
+)
 
 from .codes import ERROR, NO, UNSURE, YES
 from .index import rebinds
 from .portable import Array, portable
 
+# A place on a condition's stack: what it is, its number, by how much that may be off, and its term.
+KIND, NUMBER, BOUND_OF_ERROR, TERM = 0, 1, 2, 3
 # Kinds of values on a condition's stack.
 _BOOLEAN, _EXACT, _DOUBLE, _IRI, _FAILED, _OTHER = 0, 1, 2, 3, 4, 5
 # Kinds of terms, as in spaseq.model.values.Kind; a test compares them.
@@ -48,29 +68,25 @@ def decide(
     run: int,
     target: int,
     values: ValueArrays,
-    kinds: Array,
-    numbers: Array,
-    errors: Array,
-    ids: Array,
+    stack: Array,
 ) -> int:
     """The verdict of a choice's conditions on one candidate."""
-    choice = rows.choice[row]
-    at, end = tables.choice_code_at[choice], tables.choice_code_at[choice + 1]
+    choice = rows.ids[row, ROW_CHOICE]
+    at, end = tables.choices[choice, CHOICE_CODE], tables.choices[choice, CHOICE_CODE + 1]
     loops = 0
     partial = -1
     if run >= 0:
-        partial = store.run_partial[run]
-        if tables.sub_kind[target] == EXTENDS:
-            loops = tables.transition_loops[store.run_transition[run]]
+        partial = store.runs[run, OF]
+        if tables.subs[target, SUB_KIND] == EXTENDS:
+            loops = tables.transitions[store.runs[run, IN], TRANSITION_LOOPS]
     unsure = False
     while at < end:
-        length, after_first = tables.choice_code[at], tables.choice_code[at + 1]
+        length, after_first = tables.flat[at], tables.flat[at + 1]
         if after_first == 0 or loops == 1:
             verdict = compare_slots(tables, store, rows, row, partial, loops, at + 2, length, values)
             if verdict == UNSURE:
                 verdict = evaluate(
-                    tables, store, rows, row, partial, loops, at + 2, at + 2 + length, values, kinds,
-                    numbers, errors, ids,
+                    tables, store, rows, row, partial, loops, at + 2, at + 2 + length, values, stack,
                 )  # fmt: skip
             if verdict == NO or verdict == ERROR:
                 return NO
@@ -93,10 +109,10 @@ def compare_slots(
     values: ValueArrays,
 ) -> int:
     """The commonest condition, ``?a < ?b`` of two exact numbers, without a stack; UNSURE for all others."""
-    code = tables.choice_code
+    code = tables.flat
     if length != 6 or code[at] != LOAD_SLOT or code[at + 2] != LOAD_SLOT:
         return UNSURE
-    choice = rows.choice[row]
+    choice = rows.ids[row, ROW_CHOICE]
     left = merged(tables, store, rows, row, partial, loops, choice, code[at + 1])
     right = merged(tables, store, rows, row, partial, loops, choice, code[at + 3])
     kind, other = values.kind[left], values.kind[right]
@@ -129,14 +145,11 @@ def evaluate(
     at: int,
     end: int,
     values: ValueArrays,
-    kinds: Array,
-    numbers: Array,
-    errors: Array,
-    ids: Array,
+    stack: Array,
 ) -> int:
-    """Runs one stack program; the arrays are its stack: kind, number, error bound, id."""
-    code = tables.choice_code
-    choice = rows.choice[row]
+    """Runs one stack program; the stack is scratch space."""
+    code = tables.flat
+    choice = rows.ids[row, ROW_CHOICE]
     top = -1
     while at < end:
         operation, argument = code[at], code[at + 1]
@@ -150,32 +163,37 @@ def evaluate(
                 known = merged(tables, store, rows, row, partial, loops, choice, argument)
             top += 1
             if operation == BOUND:
-                kinds[top], numbers[top] = _BOOLEAN, 1.0 if known != 0 else 0.0
+                stack[top, KIND], stack[top, NUMBER] = _BOOLEAN, 1.0 if known != 0 else 0.0
             else:
-                load(values, known, top, kinds, numbers, errors, ids)
+                load(values, known, top, stack)
         elif operation == LOAD_COUNT:
             top += 1
-            count = store.counters[partial, argument] if partial >= 0 else 0
-            if tables.step_repeated[tables.choice_step[choice]] == 1:
-                count += tables.choice_counts[choice, argument]
-            kinds[top], numbers[top], errors[top], ids[top] = _EXACT, float(count), 0.0, 0
+            count = store.slots[partial, tables.sizes[0] + tables.sizes[1] + argument] if partial >= 0 else 0
+            if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 1:
+                count += tables.flat[tables.choices[choice, CHOICE_COUNTS] + argument]
+            stack[top, KIND], stack[top, NUMBER], stack[top, BOUND_OF_ERROR], stack[top, TERM] = (
+                _EXACT,
+                float(count),
+                0.0,
+                0,
+            )
         elif operation == NOT:
-            truth = truth_of(top, kinds, numbers)
-            put_truth(NO if truth == YES else YES if truth == NO else truth, top, kinds, numbers)
+            truth = truth_of(top, stack)
+            put_truth(NO if truth == YES else YES if truth == NO else truth, top, stack)
         elif operation == NEGATE:
-            numbers[top] = -numbers[top]
-            if kinds[top] != _EXACT and kinds[top] != _DOUBLE:
-                kinds[top] = _FAILED if kinds[top] == _FAILED else _OTHER
+            stack[top, NUMBER] = -stack[top, NUMBER]
+            if stack[top, KIND] != _EXACT and stack[top, KIND] != _DOUBLE:
+                stack[top, KIND] = _FAILED if stack[top, KIND] == _FAILED else _OTHER
         else:
             top -= 1
             if operation == ALL or operation == SOME:
-                left, right = truth_of(top, kinds, numbers), truth_of(top + 1, kinds, numbers)
-                put_truth(connected(operation, left, right), top, kinds, numbers)
+                left, right = truth_of(top, stack), truth_of(top + 1, stack)
+                put_truth(connected(operation, left, right), top, stack)
             elif operation >= LESS:
-                put_truth(compared(operation, top, kinds, numbers, errors, ids), top, kinds, numbers)
+                put_truth(compared(operation, top, stack), top, stack)
             else:
-                calculate(operation, top, kinds, numbers, errors)
-    return truth_of(0, kinds, numbers)
+                calculate(operation, top, stack)
+    return truth_of(0, stack)
 
 
 @portable
@@ -194,10 +212,10 @@ def merged(
 @portable
 def tracked(tables: Tables, store: Store, rows: Rows, row: int, partial: int, loops: int, track: int) -> int:
     """FIRST, LAST or PREV of a slot, the current iteration included if the row is one."""
-    function, slot = tables.track_function[track], tables.track_slot[track]
-    choice = rows.choice[row]
-    carried = store.tracks[partial, track] if partial >= 0 else 0
-    if tables.step_repeated[tables.choice_step[choice]] == 0:
+    function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]
+    choice = rows.ids[row, ROW_CHOICE]
+    carried = store.slots[partial, tables.sizes[0] + track] if partial >= 0 else 0
+    if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 0:
         return int(carried)
     if function == PREV:
         return int(store.slots[partial, slot]) if loops == 1 else 0
@@ -212,52 +230,49 @@ def load(
     values: ValueArrays,
     known: int,
     top: int,
-    kinds: Array,
-    numbers: Array,
-    errors: Array,
-    ids: Array,
+    stack: Array,
 ) -> None:
     """Push a term."""
     kind = values.kind[known]
-    ids[top] = known
-    numbers[top] = 0.0
-    errors[top] = 0.0
+    stack[top, TERM] = known
+    stack[top, NUMBER] = 0.0
+    stack[top, BOUND_OF_ERROR] = 0.0
     if known == 0:
-        kinds[top] = _FAILED
+        stack[top, KIND] = _FAILED
     elif kind == _KIND_INTEGER or kind == _KIND_DECIMAL:
-        kinds[top] = _EXACT
-        numbers[top] = values.number[known]
+        stack[top, KIND] = _EXACT
+        stack[top, NUMBER] = values.number[known]
         if not values.exact[known]:
-            errors[top] = abs(numbers[top]) * _ROUNDING + 1e-18
+            stack[top, BOUND_OF_ERROR] = abs(stack[top, NUMBER]) * _ROUNDING + 1e-18
     elif kind == _KIND_DOUBLE:
-        kinds[top] = _DOUBLE
-        numbers[top] = values.number[known]
+        stack[top, KIND] = _DOUBLE
+        stack[top, NUMBER] = values.number[known]
     elif kind == _KIND_IRI:
-        kinds[top] = _IRI
+        stack[top, KIND] = _IRI
     else:
-        kinds[top] = _OTHER
+        stack[top, KIND] = _OTHER
 
 
 @portable
-def truth_of(top: int, kinds: Array, numbers: Array) -> int:
+def truth_of(top: int, stack: Array) -> int:
     """The effective boolean value of a stack place."""
-    kind = kinds[top]
+    kind = stack[top, KIND]
     if kind == _BOOLEAN:
-        return int(numbers[top])
+        return int(stack[top, NUMBER])
     if kind == _FAILED or kind == _IRI:
         return ERROR
     return UNSURE
 
 
 @portable
-def put_truth(truth: int, top: int, kinds: Array, numbers: Array) -> None:
+def put_truth(truth: int, top: int, stack: Array) -> None:
     if truth == ERROR:
-        kinds[top] = _FAILED
+        stack[top, KIND] = _FAILED
     elif truth == UNSURE:
-        kinds[top] = _OTHER
+        stack[top, KIND] = _OTHER
     else:
-        kinds[top] = _BOOLEAN
-        numbers[top] = float(truth)
+        stack[top, KIND] = _BOOLEAN
+        stack[top, NUMBER] = float(truth)
 
 
 @portable
@@ -274,22 +289,22 @@ def connected(operation: int, left: int, right: int) -> int:
 
 
 @portable
-def compared(operation: int, top: int, kinds: Array, numbers: Array, errors: Array, ids: Array) -> int:
+def compared(operation: int, top: int, stack: Array) -> int:
     """A comparison; in doubt where rounding could change the answer."""
-    left, right = kinds[top], kinds[top + 1]
+    left, right = stack[top, KIND], stack[top + 1, KIND]
     if left == _FAILED or right == _FAILED:
         return ERROR
     if left == _IRI and right == _IRI and (operation == EQUAL or operation == NOT_EQUAL):
-        return YES if (ids[top] == ids[top + 1]) == (operation == EQUAL) else NO
+        return YES if (stack[top, TERM] == stack[top + 1, TERM]) == (operation == EQUAL) else NO
     if (left != _EXACT and left != _DOUBLE) or (right != _EXACT and right != _DOUBLE):
         return UNSURE
-    a, b = numbers[top], numbers[top + 1]
-    doubt = errors[top] + errors[top + 1]
+    a, b = stack[top, NUMBER], stack[top + 1, NUMBER]
+    doubt = stack[top, BOUND_OF_ERROR] + stack[top + 1, BOUND_OF_ERROR]
     difference = a - b
     if not (-1e300 < a < 1e300 and -1e300 < b < 1e300):
         return UNSURE
     if doubt > 0.0 and abs(difference) <= doubt:
-        if ids[top] == 0 or ids[top] != ids[top + 1]:
+        if stack[top, TERM] == 0 or stack[top, TERM] != stack[top + 1, TERM]:
             return UNSURE
         difference = 0.0
     if operation == LESS:
@@ -308,16 +323,21 @@ def compared(operation: int, top: int, kinds: Array, numbers: Array, errors: Arr
 
 
 @portable
-def calculate(operation: int, top: int, kinds: Array, numbers: Array, errors: Array) -> None:
+def calculate(operation: int, top: int, stack: Array) -> None:
     """An arithmetic operation on the two topmost places; exact numbers carry a bound of their error."""
-    left, right = kinds[top], kinds[top + 1]
+    left, right = stack[top, KIND], stack[top + 1, KIND]
     if left == _FAILED or right == _FAILED:
-        kinds[top] = _FAILED
+        stack[top, KIND] = _FAILED
         return
     if (left != _EXACT and left != _DOUBLE) or (right != _EXACT and right != _DOUBLE):
-        kinds[top] = _OTHER
+        stack[top, KIND] = _OTHER
         return
-    a, b, error_a, error_b = numbers[top], numbers[top + 1], errors[top], errors[top + 1]
+    a, b, error_a, error_b = (
+        stack[top, NUMBER],
+        stack[top + 1, NUMBER],
+        stack[top, BOUND_OF_ERROR],
+        stack[top + 1, BOUND_OF_ERROR],
+    )
     if operation == ADD:
         result, error = a + b, error_a + error_b
     elif operation == SUBTRACT:
@@ -325,15 +345,15 @@ def calculate(operation: int, top: int, kinds: Array, numbers: Array, errors: Ar
     elif operation == MULTIPLY:
         result, error = a * b, abs(a) * error_b + abs(b) * error_a + error_a * error_b
     elif b == 0.0 or abs(b) <= 2.0 * error_b:
-        kinds[top] = _OTHER
+        stack[top, KIND] = _OTHER
         return
     else:
         result = a / b
         error = (error_a + abs(result) * error_b) / (abs(b) - error_b) + 1e-18
-    kinds[top] = _DOUBLE if left == _DOUBLE or right == _DOUBLE else _EXACT
+    stack[top, KIND] = _DOUBLE if left == _DOUBLE or right == _DOUBLE else _EXACT
     whole = error == 0.0 and result == np.floor(result) and abs(result) < 9.0e15
-    if not whole and kinds[top] == _EXACT:
+    if not whole and stack[top, KIND] == _EXACT:
         error += abs(result) * _ROUNDING + 1e-18
     if not abs(result) < _LARGEST:
-        kinds[top] = _OTHER
-    numbers[top], errors[top] = result, error
+        stack[top, KIND] = _OTHER
+    stack[top, NUMBER], stack[top, BOUND_OF_ERROR] = result, error

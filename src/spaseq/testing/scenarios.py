@@ -215,10 +215,13 @@ class _Drawing:
     def _base(self) -> _Gpm:
         """A GPM with what it binds for certain."""
         name = next(self._names)
+        if self._partitioned and self._chance(5):  # the key is read from the event, and may stay open
+            parts = [f"?s{name} :p ?v{name} .", f"OPTIONAL {{ ?k :q ?o{name} }}"]
+            return _Gpm(name, "p", parts, [f"?s{name}", f"?v{name}"], ["?k", f"?o{name}"])
         subject = "?k" if self._partitioned else self._pick(("?k", "?k", f"?s{name}", ":k1"))
-        value = self._pick((f"?v{name}", f"?v{name}", f"?v{name}", f"?v{name}", "?w", *self._visible[:2]))
-        if value == subject:
-            value = f"?v{name}"
+        known = [variable for variable in self._visible if variable != subject]
+        own = f"?v{name}"
+        value = self._pick((own, own, own, own, "?w", self._pick(known) if known else own))
         predicate = self._pick((":p", ":p", ":p", ":q", ":r", f"?p{name}"))
         plain = f"{subject} {predicate} {value} ."
         patterns = [plain, plain, f"{{ {subject} :p {value} }} UNION {{ {subject} :q {value} }}"]

@@ -9,9 +9,10 @@ Every `QueryError` subclass is one row of the error catalogue: a stable ``code``
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, ClassVar, Iterable
+from typing import Any, ClassVar
 
 
 @dataclass(frozen=True, slots=True)

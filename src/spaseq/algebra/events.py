@@ -10,9 +10,10 @@ read it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Iterator, TypeAlias
+from typing import TypeAlias
 
 from spaseq.algebra.expressions import Expression, Var
 from spaseq.algebra.patterns import Pattern, TriplePattern

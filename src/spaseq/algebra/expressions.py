@@ -6,8 +6,9 @@ its span says where it was written and takes no part in equality.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Callable, Iterator, TypeAlias
+from typing import TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode
 

@@ -7,8 +7,8 @@ pieces; the rows of the last one are kept until time moves on, so that a conjunc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Mapping
 
 import numpy as np
 import numpy.typing as npt

@@ -233,7 +233,7 @@ def _certain_after(
     everything = frozenset(slot.values())
     after = {START: frozenset(slot[name] for name in query.partition)}
     steps = [i for i, s in enumerate(query.sequence.steps) if not isinstance(s.quantifier, Absent)]
-    after.update({index: everything for index in steps})
+    after.update(dict.fromkeys(steps, everything))
     changed = True
     while changed:
         changed = False

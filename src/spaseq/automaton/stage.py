@@ -6,9 +6,9 @@ clock and no input; what it keeps between two calls is its `Memory`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -185,7 +185,7 @@ class SequenceStage:
             cells[:, slots + tracks :],
             [self._chain(int(partial)) for partial in partials] if self._with_events else [],
             {
-                slot: [iteration_values(self.program, self.memory, int(p), slot) for p in partials]
+                slot: [iteration_values(self.memory, int(p), slot) for p in partials]
                 for slot in self._bag_slots
             },
         )

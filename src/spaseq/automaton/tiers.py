@@ -10,8 +10,8 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
+from collections.abc import Callable
 from types import ModuleType
-from typing import Callable
 
 from spaseq.automaton import kernels
 
@@ -31,7 +31,8 @@ def compiled() -> ModuleType:
             spec = importlib.util.spec_from_file_location(
                 _NAME, kernels.__file__, submodule_search_locations=list(kernels.__path__)
             )
-            assert spec is not None and spec.loader is not None
+            assert spec is not None
+            assert spec.loader is not None
             module = importlib.util.module_from_spec(spec)
             sys.modules[_NAME] = module
             spec.loader.exec_module(module)

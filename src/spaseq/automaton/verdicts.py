@@ -172,12 +172,12 @@ class _Bench:
 
     def iterations(self, number: int, slot: int) -> list[int]:
         """The values of a slot in the iterations of one candidate so far, the current one included."""
-        found = iteration_values(self.program, self.memory, int(self.partial[number]), slot)
+        found = iteration_values(self.memory, int(self.partial[number]), slot)
         current = int(self.now(slot)[number])
         return found + ([current] if self.repeated and current else [])
 
 
-def iteration_values(program: SequenceProgram, memory: Memory, partial: int, slot: int) -> list[int]:
+def iteration_values(memory: Memory, partial: int, slot: int) -> list[int]:
     """The values of a slot in all iterations that a partial is made of, in time order."""
     store, tables = memory.store, memory.tables
     found: list[int] = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +81,7 @@ def distinct(answers: Answers) -> Answers:
 
 
 def first_only(answers: Answers) -> Answers:
+    """The first answer, if there is one."""
     return answers.take(np.arange(len(answers)) < 1)
 
 

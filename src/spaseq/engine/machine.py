@@ -43,6 +43,9 @@ class MachineOptions:
     """Compute the deterministic identity of every match, which needs a digest of every event."""
 
 
+DEFAULT_OPTIONS = MachineOptions()
+
+
 class Machine:
     """Runs a Program over batches of events in time order."""
 
@@ -53,7 +56,7 @@ class Machine:
         knowledge: Knowledge,
         *,
         now: Literal | None = None,
-        options: MachineOptions = MachineOptions(),
+        options: MachineOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.program = program
         self.dictionary = dictionary

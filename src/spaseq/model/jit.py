@@ -45,12 +45,13 @@ def _compiled(function: _F, **flags: Any) -> _F:
     Numba looks only at a kernel's own file; one that was changed elsewhere would go on in its old form.
     """
     chosen = str(_cache_of(Path(function.__code__.co_filename).parent))
-    before = getattr(config, "CACHE_DIR")  # numba fills its settings in at run time
-    setattr(config, "CACHE_DIR", before or chosen)
+    settings: Any = config  # numba fills them in at run time
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = before or chosen
     try:
         return cast(_F, njit(nogil=True, cache=True, boundscheck=False, **flags)(function))
     finally:
-        setattr(config, "CACHE_DIR", before)
+        settings.CACHE_DIR = before
 
 
 @lru_cache
@@ -62,7 +63,9 @@ def _cache_of(folder: Path) -> Path:
         text = source.read_bytes()
         if b"spaseq.model.jit" in text or source.name == "jit.py":
             digest.update(source.name.encode() + text)
-    root = os.environ.get("SPASEQ_CACHE_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    root = os.environ.get("SPASEQ_CACHE_DIR") or Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    )
     return Path(root) / "spaseq" / "kernels" / digest.hexdigest()[:16]
 
 

@@ -6,16 +6,16 @@ sequence stage is stateful and turns those into matches. Hosts decide where each
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Mapping
 
 import numpy as np
 import numpy.typing as npt
 from pyoxigraph import Literal, NamedNode
 
-from spaseq.algebra.expressions import Iterated, walk
 from spaseq.algebra.events import SelectForm
+from spaseq.algebra.expressions import Iterated, walk
 from spaseq.algebra.patterns import Bgp
 from spaseq.algebra.visibility import key_triples, knowledge_graphs
 from spaseq.automaton.program import SequenceProgram, sequence_program

@@ -5,11 +5,11 @@ from __future__ import annotations
 from spaseq.automaton.tables import (
     CHOICE_ASSIGNS,
     CHOICE_SLOW,
-    Candidates,
     PARENT,
     PARTIALS,
     ROW_CHOICE,
     RUNS,
+    Candidates,
     Rows,
     Store,
     Tables,

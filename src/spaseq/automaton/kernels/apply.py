@@ -12,7 +12,6 @@ from spaseq.automaton.tables import (
     CHOICE_REBINDS,
     CHOICE_SLOTS,
     CHOICE_STEP,
-    Candidates,
     DEADLINE,
     HIGH,
     IN,
@@ -35,12 +34,10 @@ from spaseq.automaton.tables import (
     ROW_ORDINAL,
     ROW_TIME,
     RUNS,
-    Rows,
     START,
     STEP_LEAVING,
     STEP_REPEATED,
     SUB_KIND,
-    Store,
     TIME,
     TRACK_FUNCTION,
     TRACK_SLOT,
@@ -51,9 +48,12 @@ from spaseq.automaton.tables import (
     TRANSITION_OPERATOR,
     TRANSITION_ROOTED,
     TRANSITION_SUBS,
-    Tables,
     USED,
     WAITING,
+    Candidates,
+    Rows,
+    Store,
+    Tables,
 )
 
 from .codes import RECALLS, YES
@@ -139,12 +139,14 @@ def extend(
 
 @portable
 def copy_row(table: Array, source: int, target: int) -> None:
+    """One row becomes like another."""
     for column in range(table.shape[1]):
         table[target, column] = table[source, column]
 
 
 @portable
 def clear_row(table: Array, target: int) -> None:
+    """A row of zeros."""
     for column in range(table.shape[1]):
         table[target, column] = 0
 

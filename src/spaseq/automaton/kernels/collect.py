@@ -9,7 +9,6 @@ from spaseq.automaton.tables import (
     CHOICE_BEGINS,
     CHOICE_RECALLS,
     CHOICE_SUBS,
-    Candidates,
     DEAD,
     HIGH,
     IN,
@@ -24,15 +23,16 @@ from spaseq.automaton.tables import (
     ROW_LOW,
     ROW_ORDINAL,
     ROW_TIME,
-    Rows,
     SUB_KIND,
     SUB_TRANSITION,
-    Store,
     TIME,
     TRANSITION_BEGINS,
     TRANSITION_LOOPS,
     TRANSITION_OPERATOR,
     TRANSITION_SUBS,
+    Candidates,
+    Rows,
+    Store,
     Tables,
 )
 
@@ -57,7 +57,10 @@ def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: in
             run = entry >> shift
             partial = store.runs[run, OF]
             if (
-                tables.flat[tables.transitions[store.runs[run, IN], TRANSITION_SUBS] + (entry & ((1 << shift) - 1))] == sub
+                tables.flat[
+                    tables.transitions[store.runs[run, IN], TRANSITION_SUBS] + (entry & ((1 << shift) - 1))
+                ]
+                == sub
                 and store.runs[run, ALIVE] == 1
                 and store.partials[partial, KEY] == key
                 and since <= store.partials[partial, TIME] < time
@@ -105,7 +108,9 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
             partial = store.runs[run, OF]
             forget = outdated(tables, store, run, time)
             if not forget:
-                own = tables.flat[tables.transitions[transition, TRANSITION_SUBS] + (entry & ((1 << shift) - 1))]
+                own = tables.flat[
+                    tables.transitions[transition, TRANSITION_SUBS] + (entry & ((1 << shift) - 1))
+                ]
                 if own == sub and store.partials[partial, KEY] == key:
                     forget = overtaken(
                         tables, store, run, rows.times[row, ROW_ORDINAL], rows.times[row, ROW_FLOOR]

@@ -16,16 +16,16 @@ from spaseq.automaton.tables import (
     NEVER,
     OF,
     ORDINAL,
-    Rows,
     SLIDING,
     SLIDING_EVENTS,
     SUB_SLOTS,
-    Store,
     TRANSITION_OPERATOR,
     TUMBLING,
     TUMBLING_EVENTS,
-    Tables,
     USED,
+    Rows,
+    Store,
+    Tables,
 )
 
 from .portable import Array, portable
@@ -75,9 +75,9 @@ def agrees(tables: Tables, store: Store, partial: int, rows: Rows, row: int, cho
     for at in range(tables.choices[choice, CHOICE_SLOTS], tables.choices[choice, CHOICE_SLOTS + 1]):
         slot = tables.flat[at]
         known, new = store.slots[partial, slot], rows.slots[row, slot]
-        if known != 0 and new != 0 and known != new:
-            if loops == 0 or not rebinds(tables, choice, slot):
-                return False
+        differ = known != 0 and new != 0 and known != new
+        if differ and (loops == 0 or not rebinds(tables, choice, slot)):
+            return False
     return True
 
 

@@ -5,7 +5,8 @@ The tier is decided by the name that the package was loaded under, see `spaseq.a
 
 from __future__ import annotations
 
-from typing import Any, Callable, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 

@@ -34,13 +34,13 @@ from spaseq.automaton.tables import (
     OF,
     PREV,
     ROW_CHOICE,
-    Rows,
     STEP_REPEATED,
     SUB_KIND,
-    Store,
     TRACK_FUNCTION,
     TRACK_SLOT,
     TRANSITION_LOOPS,
+    Rows,
+    Store,
     Tables,
     ValueArrays,
 )
@@ -116,7 +116,9 @@ def compare_slots(
     left = merged(tables, store, rows, row, partial, loops, choice, code[at + 1])
     right = merged(tables, store, rows, row, partial, loops, choice, code[at + 3])
     kind, other = values.kind[left], values.kind[right]
-    if kind != _KIND_INTEGER and kind != _KIND_DECIMAL or other != _KIND_INTEGER and other != _KIND_DECIMAL:
+    if (kind != _KIND_INTEGER and kind != _KIND_DECIMAL) or (
+        other != _KIND_INTEGER and other != _KIND_DECIMAL
+    ):
         return UNSURE
     a, b, operation = values.number[left], values.number[right], code[at + 4]
     if a == b and not (values.exact[left] and values.exact[right]):
@@ -266,6 +268,7 @@ def truth_of(top: int, stack: Array) -> int:
 
 @portable
 def put_truth(truth: int, top: int, stack: Array) -> None:
+    """Put a verdict on the stack."""
     if truth == ERROR:
         stack[top, KIND] = _FAILED
     elif truth == UNSURE:

@@ -10,6 +10,7 @@ import click
 import spaseq
 
 VERBS = {
+    "run": "run queries over streams, write matches",
     "check": "parse and check queries",
     "explain": "show the plan of a query: automaton, joins, distribution, warnings",
     "demo": "play a bundled example and show its matches",

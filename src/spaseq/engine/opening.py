@@ -168,7 +168,7 @@ class Opener:
         return self._late(batches)
 
     def _late(self, batches: Batches) -> Feed:
-        return LateFeed(batches, self._options.lateness or 0, self._reports.take_late)
+        return LateFeed(batches, self._options.lateness or 0, self._reports.late_in_file)
 
 
 def _one_by_one(opened: Sequence[Batches]) -> Iterator[EventBatch]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from spaseq.engine.feeds import Feed
 from spaseq.engine.reorder import BEFORE_ALL, in_order
 from spaseq.io.survey import NEVER
-from spaseq.model.batch import EventBatch, concat
+from spaseq.model.batch import EMPTY, EventBatch, concat
 
 AT_LEAST = 1 << 13
 """Events that are collected before they go on, if more of them are ready soon."""
@@ -133,3 +133,9 @@ def after(portions: Iterator[Portion], time: int) -> Iterator[Portion]:
         begin = int(np.searchsorted(portion.batch.times, time, "right"))
         if begin < len(portion.batch):
             yield Portion(portion.batch.slice(begin, len(portion.batch)), portion.now)
+
+
+def with_end(portions: Iterator[Portion]) -> Iterator[Portion]:
+    """The portions, and then the end of time: what waits for it is decided."""
+    yield from portions
+    yield Portion(EMPTY, NEVER)

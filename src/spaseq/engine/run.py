@@ -17,16 +17,14 @@ from spaseq.engine.inputs import (
     pairs,
     resolve_streams,
 )
-from spaseq.engine.machine import FOREVER
 from spaseq.engine.opening import InputOptions, Opened, Opener, find_inputs
-from spaseq.engine.replay import Merge, Portion
+from spaseq.engine.replay import Merge, with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session, SessionOptions
 from spaseq.io.bad_input import BadInputHandler, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.sources import PathLike
-from spaseq.model.batch import EMPTY
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.temporal.instants import TimeUnit
@@ -88,7 +86,7 @@ def _matches(
     with kept:
         feeds = Opener(session, reports, options).feeds(inputs)
         merge = Merge(feeds, whole_instants=session.needs_whole_instants, most=options.read.batch_events)
-        for portion in _with_end(merge.portions()):
+        for portion in with_end(merge.portions()):
             for query, answers in session.step(portion):
                 yield from query.matches_of(answers)
             if session.finished:
@@ -99,9 +97,3 @@ def _matches(
         warnings.warn(
             f"{reports.count} pieces of bad input were passed over{where}", BadInputWarning, stacklevel=2
         )
-
-
-def _with_end(portions: Iterator[Portion]) -> Iterator[Portion]:
-    """The portions, and then the end of time."""
-    yield from portions
-    yield Portion(EMPTY, FOREVER)

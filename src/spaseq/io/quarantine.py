@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -34,6 +35,22 @@ class QuarantineFile:
         """Hand everything to the operating system."""
         if self._file is not None:
             self._file.flush()
+
+    def sync(self) -> int:
+        """Hand everything to the disk; how many bytes this run, with its earlier parts, has kept."""
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        kept = self._file is not None or self.resume
+        return self.path.stat().st_size if kept and self.path.exists() else 0
+
+    def cut(self, length: int) -> None:
+        """Drop what an earlier part of the run kept after its last checkpoint: it will come again."""
+        if self.path.exists():
+            if length:
+                os.truncate(self.path, length)
+            else:
+                self.path.unlink()
 
     def close(self) -> None:
         """Close the file, if it was ever opened."""

@@ -45,8 +45,12 @@ def result_writer(
     provenance: bool = False,
     several: bool = False,
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
+    written: int = 0,
 ) -> ResultWriter:
-    """The writer of an output format; ``variables`` are those of all SELECT clauses."""
+    """The writer of an output format; ``variables`` are those of all SELECT clauses.
+
+    ``written`` is how many matches an earlier part of the same run has put into the same output.
+    """
     if name not in OUTPUT_FORMATS:
         known = ", ".join(OUTPUT_FORMATS)
         raise InvalidArgument(
@@ -58,13 +62,13 @@ def result_writer(
         case "csv":
             return Csv(out, variables, form, provenance, several)
         case "sparql-json":
-            return SparqlJson(out, variables, form, provenance, several)
+            return SparqlJson(out, variables, form, provenance, several, written)
         case "nquads" | "trig":
             if form != "construct":
                 raise InvalidArgument(
                     f"the output format `{name}` needs a CONSTRUCT query; use jsonl, csv or sparql-json"
                 )
-            return Graphs(out, name, timestamp_predicate)
+            return Graphs(out, name, timestamp_predicate, written)
         case _:
             assert_never(name)
 
@@ -160,7 +164,13 @@ class SparqlJson:
     """
 
     def __init__(
-        self, out: BinaryIO, variables: Sequence[str], form: Form, provenance: bool, several: bool
+        self,
+        out: BinaryIO,
+        variables: Sequence[str],
+        form: Form,
+        provenance: bool,
+        several: bool,
+        written: int = 0,
     ) -> None:
         if form == "construct":
             raise InvalidArgument("the output format `sparql-json` has no graphs; use nquads, trig or jsonl")
@@ -168,7 +178,7 @@ class SparqlJson:
         self._ask = form == "ask"
         self._provenance = provenance
         self._several = several
-        self._count = 0
+        self._count = written
         taken = {"time", "start", "query", "match", "events"} & set(variables)
         self._names = {
             name: f"match{name.capitalize()}" if taken else name
@@ -227,11 +237,13 @@ class Graphs:
     match whose graph is empty is no event, so nothing is written for it.
     """
 
-    def __init__(self, out: BinaryIO, name: Literal["nquads", "trig"], timestamp_predicate: str) -> None:
+    def __init__(
+        self, out: BinaryIO, name: Literal["nquads", "trig"], timestamp_predicate: str, written: int = 0
+    ) -> None:
         self._out = out
         self._trig = name == "trig"
         self._predicate = timestamp_predicate
-        self._count = 0
+        self._count = written
 
     def write(self, match: Match, query: str | None = None) -> None:  # noqa: ARG002 - the graph says it all
         """Write one match."""

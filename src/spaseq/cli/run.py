@@ -1,0 +1,219 @@
+"""`spaseq run`: queries over streams, matches to an output (CONTRACT section 2)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack, cast
+
+import click
+
+from spaseq.cli.arguments import language_of, pair
+from spaseq.cli.queries import WRONG, compile_or_exit, show_problem
+from spaseq.cli.run_options import Arguments, run_options
+from spaseq.errors import InvalidArgument, SpaseqError
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+    from spaseq.engine.inputs import NamedQuery
+    from spaseq.engine.request import Report, RunRequest, Stop
+    from spaseq.io.results import OutputFormat
+
+FAILED = 1
+"""The exit status of a run that failed."""
+BROKEN_PIPE = 141
+"""The exit status if nobody reads the output any more: what shells report for other commands."""
+SPARK = "spaseq.spark.command"
+"""The module whose `run_on_spark(request, master)` runs a request on Spark and gives the exit status."""
+NO_SPARK = (
+    "the Spark engine, the default, cannot run here: {why}. `--engine local` runs the same queries in this "
+    "process and needs no Java"
+)
+
+
+@click.command
+@run_options
+def run(**given: Unpack[Arguments]) -> None:
+    """Run queries over streams and write their matches; `-` reads a query from standard input.
+
+    Exit status 0 if the run ended, 1 if it failed, 2 if the command line or a query is wrong, 130 after
+    Ctrl-C (with --follow Ctrl-C is the usual end, so there it is 0).
+    """
+    with _ending():
+        raise SystemExit(_dispatch(_request(given), given))
+
+
+def _dispatch(request: RunRequest, given: Arguments) -> int:
+    """Hand the request to an engine; the exit status."""
+    if given["engine"] == "local":
+        return _locally(request, given["progress"])
+    if find_spec("spaseq.spark") is None or find_spec(SPARK) is None:
+        raise InvalidArgument(NO_SPARK.format(why="it is not part of this version"))
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        raise InvalidArgument(NO_SPARK.format(why="there is no Java (`make doctor` says how to install it)"))
+    run_on_spark: Callable[[RunRequest, str], int] = import_module(SPARK).run_on_spark
+    return run_on_spark(request, given["master"])
+
+
+# --- the request ----------------------------------------------------------------------------------
+
+
+def _request(given: Arguments) -> RunRequest:
+    """The command line as one value; everything that is wrong with it alone is said here."""
+    from spaseq.engine.inputs import as_lateness
+    from spaseq.engine.opening import InputOptions
+    from spaseq.engine.request import RunRequest
+    from spaseq.io.options import ReadOptions
+
+    queries = _queries(given)
+    names = {name for item in queries for s in item.query.rewritten.streams for name in (s.alias, s.iri)}
+    graphs = {iri for item in queries for iri in _graphs(item)}
+    read = ReadOptions(given["timestamp_predicate"], given["time_unit"], given["triples_per_event"])
+    output, quarantine = given["output"], given["quarantine"]
+    if output is not None and not output.parent.is_dir():
+        raise InvalidArgument(
+            f"the output `{output}` cannot be written: there is no directory `{output.parent}`"
+        )
+    beside = (output.parent if output is not None else Path()) / "quarantine.jsonl"
+    every = as_lateness(given["checkpoint_every"])
+    assert every is not None
+    return RunRequest(
+        queries=queries,
+        streams=tuple(pair(text, "--stream", names) for text in given["streams"]),
+        knowledge=tuple(pair(text, "--kb", graphs) for text in given["knowledge"]),
+        rdfs=given["rdfs"],
+        input=InputOptions(read, given["file_format"], as_lateness(given["lateness"])),
+        output=output,
+        output_format=cast("OutputFormat | None", given["output_format"]),
+        provenance=given["provenance"],
+        on_bad_input=given["on_bad_input"],
+        quarantine=quarantine if quarantine is not None else beside,
+        follow=given["follow"],
+        checkpoint=given["checkpoint"],
+        checkpoint_every=every,
+        max_runs=given["max_runs"],
+    )
+
+
+def _queries(given: Arguments) -> tuple[NamedQuery, ...]:
+    from spaseq.engine.inputs import NamedQuery
+
+    for path in given["queries"]:
+        language = language_of(path, given["language"])
+        if language != "spaseq":
+            raise InvalidArgument(f"{path}: the language `{language}` cannot be run yet, only `spaseq`")
+    return tuple(NamedQuery(Path(path).stem, compile_or_exit(path)) for path in given["queries"])
+
+
+def _graphs(item: NamedQuery) -> tuple[str, ...]:
+    from spaseq.algebra.visibility import knowledge_graphs
+
+    return knowledge_graphs(item.query.rewritten)[0]
+
+
+# --- in this process ------------------------------------------------------------------------------
+
+
+def _locally(request: RunRequest, progress: bool | None) -> int:
+    from spaseq.cli.progress import progress_bar
+    from spaseq.engine.job import LocalRun
+    from spaseq.engine.request import Stop
+
+    if request.checkpoint is not None and request.output is None:
+        _say(
+            "warning",
+            "matches on standard output cannot be taken back: after a crash those since the last "
+            "checkpoint come again; give --output PATH to have each exactly once",
+        )
+    stop = Stop()
+    prepared = LocalRun(request, stop)
+    with _signals(stop), progress_bar(progress) as show:
+        report = prepared.run(show)
+    _tell(request, report)
+    if report.stopped is None or request.follow:
+        return 0
+    return 128 + report.stopped
+
+
+@contextmanager
+def _signals(stop: Stop) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the run between two pieces of work; a second Ctrl-C ends it at once."""
+
+    def asked(number: int, _frame: FrameType | None) -> None:
+        if stop.signal is not None:
+            raise KeyboardInterrupt
+        stop.request(number)
+
+    before = {number: signal.signal(number, asked) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _tell(request: RunRequest, report: Report) -> None:
+    """What happened, on standard error, as far as the output does not show it."""
+    status = report.status
+    if report.already_done:
+        _say("note", f"this run had ended, its checkpoint says; remove {request.checkpoint} to start again")
+    if status.bad and request.on_bad_input == "quarantine":
+        _say("warning", f"{_count(status.bad, 'bad event')} quarantined in {request.quarantine}")
+    elif status.bad:
+        _say("warning", f"{_count(status.bad, 'bad event')} skipped")
+    if report.stopped is not None:
+        again = "; the same command goes on from here" if request.checkpoint is not None else ""
+        name = "Ctrl-C" if report.stopped == signal.SIGINT else signal.Signals(report.stopped).name
+        done = f"{_count(status.events, 'event')} read, {_count(status.matches, 'match', 'matches')} written"
+        _say("note", f"stopped by {name}: {done}{again}")
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _say(kind: str, text: str) -> None:
+    colour = {"warning": "yellow", "note": "cyan"}[kind]
+    click.echo(f"{click.style(kind, fg=colour, bold=True)}: {text}", err=True)
+
+
+# --- how it ends ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def _ending() -> Iterator[None]:
+    """Turn whatever ends a run into a sentence and an exit status; never a traceback for what users do."""
+    from spaseq.engine.checkpoint import IncompatibleCheckpoint
+    from spaseq.engine.snapshot import IncompatibleSnapshot
+
+    try:
+        yield
+    except BrokenPipeError:
+        # Python would complain once more when it flushes standard output at the end.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(BROKEN_PIPE) from None
+    except (InvalidArgument, IncompatibleCheckpoint, IncompatibleSnapshot) as error:
+        show_problem(error)
+        raise SystemExit(WRONG) from None
+    except SpaseqError as error:
+        show_problem(error)
+        raise SystemExit(FAILED) from None
+    except OSError as error:
+        where = f" `{error.filename}`" if error.filename else ""
+        show_problem(SpaseqError(f"the run failed:{where} {(error.strerror or str(error)).lower()}"))
+        raise SystemExit(FAILED) from None
+    except MemoryError:
+        show_problem(SpaseqError("the run needs more memory than there is; a smaller WITHIN needs less"))
+        raise SystemExit(FAILED) from None
+    except KeyboardInterrupt:
+        _say("note", "stopped at once")
+        raise SystemExit(128 + signal.SIGINT) from None

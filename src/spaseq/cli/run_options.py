@@ -1,0 +1,166 @@
+"""The options of `spaseq run` (CONTRACT section 2), as click reads them and as the verb gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypedDict, TypeVar
+
+import click
+
+from spaseq.io.bad_input import POLICIES, Policy
+from spaseq.io.options import TIMESTAMP_PREDICATE
+from spaseq.temporal.instants import TIME_UNITS, TimeUnit
+
+LANGUAGES = ("spaseq", "epsparql", "rsepql")
+FORMATS = ("nquads", "trig", "jsonld", "ntriples", "jelly")
+OUTPUT_FORMATS = ("jsonl", "csv", "sparql-json", "nquads", "trig")
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+class Arguments(TypedDict):
+    """What the command line says."""
+
+    queries: tuple[str, ...]
+    engine: str | None
+    master: str
+    streams: tuple[str, ...]
+    knowledge: tuple[str, ...]
+    rdfs: bool
+    language: str | None
+    file_format: str | None
+    timestamp_predicate: str
+    time_unit: TimeUnit
+    triples_per_event: int | None
+    output: Path | None
+    output_format: str | None
+    provenance: bool
+    lateness: str | None
+    on_bad_input: Policy
+    quarantine: Path | None
+    follow: bool
+    checkpoint: Path | None
+    checkpoint_every: str
+    max_runs: int
+    progress: bool | None
+
+
+def _option(*names: str, **settings: Any) -> Callable[[_F], _F]:
+    return click.option(*names, **settings)
+
+
+_OPTIONS = (
+    _option(
+        "--engine",
+        type=click.Choice(["spark", "local"]),
+        help="Where it runs; default spark. `local` is this process and needs no Java.",
+    ),
+    _option("--master", metavar="URL", default="local[*]", show_default=True, help="The Spark master."),
+    _option(
+        "--stream",
+        "streams",
+        metavar="NAME=PATH",
+        multiple=True,
+        help="The input of a stream, by alias or IRI: a file, a directory or a glob; repeatable.",
+    ),
+    _option(
+        "--kb",
+        "knowledge",
+        metavar="IRI=PATH",
+        multiple=True,
+        help="A background graph: Turtle, N-Triples, RDF/XML or JSON-LD, by extension; repeatable.",
+    ),
+    _option("--rdfs", is_flag=True, help="Add the RDFS closure to background graphs."),
+    _option(
+        "--language", type=click.Choice(LANGUAGES), help="The language of the queries; default by extension."
+    ),
+    _option(
+        "--format",
+        "file_format",
+        type=click.Choice(FORMATS),
+        help="The format of event files; default by extension, .gz and .zst allowed.",
+    ),
+    _option(
+        "--timestamp-predicate",
+        metavar="IRI",
+        default=TIMESTAMP_PREDICATE,
+        show_default=True,
+        help="What links a graph to its time.",
+    ),
+    _option(
+        "--time-unit",
+        type=click.Choice(TIME_UNITS),
+        default="ms",
+        show_default=True,
+        help="The unit of numeric timestamps.",
+    ),
+    _option(
+        "--triples-per-event",
+        metavar="N",
+        type=click.IntRange(1),
+        help="For N-Triples: so many data triples are one event.",
+    ),
+    _option("--output", metavar="PATH", type=_FILE, help="Where matches go; default standard output."),
+    _option(
+        "--output-format",
+        type=click.Choice(OUTPUT_FORMATS),
+        help="Default jsonl; for CONSTRUCT nquads.",
+    ),
+    _option("--provenance", is_flag=True, help="Add the events and the identity of each match."),
+    _option(
+        "--lateness",
+        metavar="DURATION",
+        help="How long out-of-order events are waited for, for example 5s. Files are sorted as a whole "
+        "if this is not given.",
+    ),
+    _option(
+        "--on-bad-input",
+        type=click.Choice(POLICIES),
+        default="quarantine",
+        show_default=True,
+        help="What to do with bad and late events.",
+    ),
+    _option(
+        "--quarantine",
+        metavar="PATH",
+        type=_FILE,
+        help="Where bad events are kept; default quarantine.jsonl beside the output.",
+    ),
+    _option("--follow", is_flag=True, help="Keep watching the input directories for new files."),
+    _option(
+        "--checkpoint",
+        metavar="DIR",
+        type=_FOLDER,
+        help="Keep checkpoints here; resume exactly where a killed run stopped.",
+    ),
+    _option(
+        "--checkpoint-every",
+        metavar="DURATION",
+        default="10s",
+        show_default=True,
+        help="How often a checkpoint is written.",
+    ),
+    _option(
+        "--max-runs",
+        metavar="N",
+        type=click.IntRange(1),
+        default=10_000_000,
+        show_default=True,
+        help="Partial matches that may wait at one time; more of them end the run.",
+    ),
+    _option(
+        "--progress/--no-progress",
+        default=None,
+        help="A progress bar on standard error; default on a terminal.",
+    ),
+)
+
+
+def run_options(function: _F) -> _F:
+    """Give a command the queries and all options of `spaseq run`."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return click.argument("queries", metavar="QUERY...", nargs=-1, required=True)(function)

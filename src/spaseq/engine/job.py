@@ -1,0 +1,244 @@
+"""A run from request to written output in this process: what `spaseq run --engine local` does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+
+from spaseq.engine.checkpoint import Checkpoint, Progress, inputs_identity, load, prepare, save
+from spaseq.engine.embedded import as_knowledge, wall_clock
+from spaseq.engine.follow import watch
+from spaseq.engine.inputs import StreamInput, declared_streams, resolve_streams
+from spaseq.engine.opening import Opener, StreamFiles, find_inputs
+from spaseq.engine.output import Output, Sink, chosen_format
+from spaseq.engine.reorder import ReorderBuffer
+from spaseq.engine.replay import with_end
+from spaseq.engine.reports import Reports
+from spaseq.engine.request import Report, RunRequest, Status, Stop, Stopped
+from spaseq.engine.session import Session, SessionOptions
+from spaseq.engine.snapshot import fingerprint, restore_machine, snapshot_machine
+from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
+from spaseq.io.bad_input import BadInputHandler
+from spaseq.io.quarantine import QuarantineFile
+
+Show = Callable[[Status], None]
+
+
+class LocalRun:
+    """One run. Making it checks everything that can be wrong with a request; `run` does the work."""
+
+    def __init__(self, request: RunRequest, stop: Stop | None = None) -> None:
+        self.request = request
+        self.stop = stop or Stop()
+        queries, options = request.queries, request.input
+        self._streams = declared_streams(queries)
+        self._given: dict[str, list[StreamInput]] = {
+            iri: list[StreamInput](paths) for iri, paths in resolve_streams(queries, request.streams).items()
+        }
+        if request.follow:
+            self._inputs = []
+            watch(self._streams, self._given, options)
+        else:
+            self._inputs = find_inputs(self._streams, self._given, options)
+        self.format = chosen_format(queries, request.output_format)
+        knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
+        limits = SessionOptions(request.max_runs, request.provenance)
+        self.session = Session(queries, knowledge, wall_clock(), limits)
+        whole = self.session.needs_whole_instants
+        self.buffer = ReorderBuffer(options.lateness or 0, whole_instants=whole) if request.follow else None
+        self.resumed = False
+        self.progress = Progress()
+        self._identity = self._make_identity() if request.checkpoint is not None else {}
+        self._load()
+
+    def run(self, show: Show = lambda _: None) -> Report:
+        """Do the work; the status is shown after every portion."""
+        if self.progress.finished:
+            return Report(Status(self.progress.events, sum(self.progress.matches)), already_done=True)
+        with ExitStack() as stack:
+            work = _Work(self, stack)
+            return work.run(show)
+
+    # --- checkpoints ----------------------------------------------------------------------------
+
+    def _make_identity(self) -> dict[str, object]:
+        """What two parts of one run must agree on."""
+        request, options = self.request, self.request.input
+        files = [
+            (item.stream.iri, source)
+            for item in self._inputs
+            if isinstance(item, StreamFiles)
+            for source in item.sources
+        ]
+        return {
+            "queries": [[item.name, fingerprint(item.query)] for item in request.queries],
+            "inputs": [list(item) for item in request.streams] if request.follow else inputs_identity(files),
+            "background graphs": [list(item) for item in request.knowledge],
+            "format": options.file_format,
+            "lateness": options.lateness,
+            "timestamp predicate": options.read.timestamp_predicate,
+            "time unit": options.read.time_unit,
+            "triples per event": options.read.triples_per_event,
+            "output": str(request.output),
+            "output format": self.format,
+            "provenance": request.provenance,
+            "follow": request.follow,
+        }
+
+    def _load(self) -> None:
+        """Take up the checkpoint, if there is one."""
+        if self.request.checkpoint is None:
+            return
+        prepare(self.request.checkpoint)
+        found = load(self.request.checkpoint, self._identity)
+        if found is None:
+            return
+        self.resumed, self.progress = True, found.progress
+        if found.progress.finished:
+            return
+        for number, (run, blob) in enumerate(zip(self.session.runs, found.machines, strict=True)):
+            restore_machine(run.machine, blob, self.buffer if number == 0 else None)
+            run.matches = found.progress.matches[number]
+        self.session.events = found.progress.events
+
+    def save(self, progress: Progress) -> None:
+        """Write a checkpoint."""
+        assert self.request.checkpoint is not None
+        blobs = tuple(
+            snapshot_machine(run.machine, self.buffer if number == 0 else None)
+            for number, run in enumerate(self.session.runs)
+        )
+        save(self.request.checkpoint, Checkpoint(self._identity, progress, blobs))
+
+    # --- input ----------------------------------------------------------------------------------
+
+    def supply(self, reports: Reports, rest: Callable[[float], None]) -> tuple[Supply, Opener]:
+        """The events of this run that are still to be handled."""
+        request, poll, most = self.request, self.stop.poll, self.request.input.read.batch_events
+        if self.buffer is None:
+            opener = Opener(self.session, reports, request.input, poll=poll)
+            whole = self.session.needs_whole_instants or request.checkpoint is not None
+            reached = self.progress.reached
+            return FiniteSupply(
+                opener, self._inputs, whole_instants=whole, most=most, poll=poll, reached=reached
+            ), opener
+        opener = Opener(self.session, reports, replace(request.input, lateness=None), poll=poll)
+        taken = [*self.progress.taken, *(state.path for state in self.progress.current)]
+        return FollowSupply(
+            opener,
+            watch(self._streams, self._given, request.input, taken),
+            self.buffer,
+            reports,
+            most=most,
+            poll=poll,
+            rest=rest,
+            progress=self.progress,
+        ), opener
+
+
+class _Work:
+    """A run with its output open."""
+
+    def __init__(self, run: LocalRun, stack: ExitStack) -> None:
+        request, progress = run.request, run.progress
+        self._run = run
+        self._session = run.session
+        length = progress.output if run.resumed else None
+        self._out = stack.enter_context(Output(request.output, length=length))
+        self._sink = Sink(
+            run.session,
+            request.queries,
+            self._out,
+            run.format,
+            provenance=request.provenance,
+            timestamp_predicate=request.input.read.timestamp_predicate,
+            written=sum(progress.matches),
+        )
+        self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resume=run.resumed))
+        if run.resumed:
+            self._quarantine.cut(progress.quarantine)
+        kept = self._quarantine if request.on_bad_input == "quarantine" else None
+        handler = BadInputHandler(request.on_bad_input, kept)
+        self._reports = Reports(handler, run.session.dictionary, progress.told, progress.late)
+        self._saved = time.monotonic()
+        self._changed = True
+        self._first = replace(progress, output=self._out.length)
+        self._supply: Supply | None = None
+        self._expected: int | None = None
+        self._save(self._first)
+
+    def run(self, show: Show) -> Report:
+        """Step by step to the end."""
+        try:
+            self._steps(show)
+            self._sink.finish(self._session)
+            self._save(self._progress(finished=True))
+        except Stopped:
+            if self._run.request.checkpoint is None:
+                self._sink.close()
+            else:
+                self._save(self._progress())
+        self._out.flush()
+        return Report(self.status, self._run.stop.signal)
+
+    def _steps(self, show: Show) -> None:
+        supply, opener = self._run.supply(self._reports, self._rest)
+        self._supply = supply
+        for portion in with_end(supply.portions()):
+            for query, answers in self._session.step(portion):
+                self._sink.write(query, answers)
+            self._out.flush()
+            self._changed = True
+            self._expected = opener.expected
+            show(self.status)
+            if self._session.finished:
+                return
+            self._session.compact([supply])
+            if time.monotonic() - self._saved >= self._run.request.checkpoint_every / 1e6:
+                self._save(self._progress())
+
+    @property
+    def status(self) -> Status:
+        """How the run stands."""
+        session = self._session
+        return Status(
+            session.events, session.match_count, session.waiting_runs, self._reports.count, self._expected
+        )
+
+    def _rest(self, seconds: float) -> None:
+        """Nothing to do for a while: keep what there is."""
+        if self._changed:
+            self._save(self._progress())
+        self._run.stop.wait(seconds)
+
+    def _progress(self, *, finished: bool = False) -> Progress:
+        supply = self._supply
+        if supply is None:
+            return self._first
+        following = self._run.buffer is not None
+        return Progress(
+            reached=supply.reached,
+            events=self._session.events,
+            matches=tuple(run.matches for run in self._session.runs),
+            output=self._out.length,
+            told=self._reports.told,
+            late=self._reports.late if following else 0,
+            finished=finished,
+            taken=supply.taken,
+            current=supply.current,
+        )
+
+    def _save(self, progress: Progress) -> None:
+        """Write a checkpoint, if the run keeps one; the output is on the disk before it."""
+        if self._run.request.checkpoint is None:
+            return
+        self._out.sync()
+        self._run.save(replace(progress, quarantine=self._quarantine.sync()))
+        self._saved, self._changed = time.monotonic(), False
+
+
+def run_local(request: RunRequest, stop: Stop | None = None, show: Show = lambda _: None) -> Report:
+    """Run queries in this process and write their answers."""
+    return LocalRun(request, stop).run(show)

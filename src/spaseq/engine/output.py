@@ -1,0 +1,167 @@
+"""Where the matches of a run go: one output, a writer for each form of query, columns where speed counts."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from spaseq.algebra.events import SelectForm
+from spaseq.engine.answers import Answers
+from spaseq.engine.checkpoint import IncompatibleCheckpoint
+from spaseq.engine.inputs import NamedQuery
+from spaseq.engine.session import QueryRun, Session, form_of
+from spaseq.errors import InvalidArgument
+from spaseq.io.result_json import ColumnLines
+from spaseq.io.results import Form, OutputFormat, ResultWriter, default_format, result_writer
+
+
+class Output(io.RawIOBase):
+    """A file or standard output that counts its bytes.
+
+    A resumed run goes on at the length that its checkpoint recorded; whatever was written after that is
+    dropped, since it will be written again.
+    """
+
+    def __init__(self, path: Path | None, *, length: int | None = None) -> None:
+        self._muted = length is not None
+        self.length = length or 0
+        """How many bytes were written."""
+        self._owned = path is not None
+        if path is None:
+            self._file = cast("BinaryIO", sys.stdout.buffer)
+        elif length:
+            self._file = _reopened(path, length)
+        else:
+            self._file = path.open("wb")
+
+    def writable(self) -> bool:
+        """Always: this is a sink."""
+        return True
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        """Write some bytes; while a resumed run makes its writers, nothing: their heads are there already."""
+        if not self._muted:
+            self._file.write(data)
+            self.length += len(data)
+        return len(data)
+
+    def unmute(self) -> None:
+        """From here on bytes are written."""
+        self._muted = False
+
+    def flush(self) -> None:
+        """Hand everything to the operating system."""
+        if not self._file.closed:
+            self._file.flush()
+
+    def sync(self) -> None:
+        """Hand everything to the disk, where there is one."""
+        self.flush()
+        if self._owned:
+            os.fsync(self._file.fileno())
+
+    def close(self) -> None:
+        """Close a file; standard output stays open."""
+        if self._owned:
+            self._file.close()
+        super().close()
+
+
+def _reopened(path: Path, length: int) -> BinaryIO:
+    """A file cut to the length at which a run is to go on."""
+    if not path.exists() or path.stat().st_size < length:
+        raise IncompatibleCheckpoint(
+            f"the output `{path}` is not what the checkpoint knows: it should have at least {length:,} bytes; "
+            "bring it back, or remove the checkpoint to start again"
+        )
+    file = path.open("r+b")
+    file.truncate(length)
+    file.seek(length)
+    return file
+
+
+def chosen_format(queries: Sequence[NamedQuery], asked: OutputFormat | None) -> OutputFormat:
+    """The output format: as asked, else by the forms of the queries."""
+    forms = {form_of(query) for query in queries}
+    if asked is not None:
+        if len(forms) > 1 and asked != "jsonl":
+            raise InvalidArgument(
+                f"the queries have different forms ({', '.join(sorted(forms))}), which the output format "
+                f"`{asked}` cannot hold together; use jsonl, or run them one by one"
+            )
+        return asked
+    return default_format(next(iter(forms))) if len(forms) == 1 else "jsonl"
+
+
+class Sink:
+    """Writes the answers of a session's queries."""
+
+    def __init__(
+        self,
+        session: Session,
+        queries: Sequence[NamedQuery],
+        out: Output,
+        output_format: OutputFormat,
+        *,
+        provenance: bool,
+        timestamp_predicate: str,
+        written: int = 0,
+    ) -> None:
+        self._out = out
+        self._several = len(queries) > 1
+        self._lines = ColumnLines(session.dictionary)
+        self._by_columns = output_format == "jsonl" and not provenance
+        forms: dict[Form, list[NamedQuery]] = {}
+        for query in queries:
+            forms.setdefault(form_of(query), []).append(query)
+        self._writers: dict[Form, ResultWriter] = {
+            form: result_writer(
+                output_format,
+                cast("BinaryIO", out),
+                variables=_variables(members),
+                form=form,
+                provenance=provenance,
+                several=self._several,
+                timestamp_predicate=timestamp_predicate,
+                written=written,
+            )
+            for form, members in forms.items()
+        }
+        out.unmute()
+
+    def write(self, query: QueryRun, answers: Answers) -> None:
+        """Write the answers of one query."""
+        if not len(answers):
+            return
+        name = query.name if self._several else None
+        if self._by_columns and query.form == "select":
+            self._out.write(
+                self._lines.lines(answers.time, answers.start, list(answers.columns.items()), query=name)
+            )
+            return
+        writer = self._writers[query.form]
+        for match in query.matches_of(answers):
+            writer.write(match, name)
+
+    def finish(self, session: Session) -> None:
+        """Write what is known at the end of a finite input: an ASK query without match, and what closes a document."""
+        for query in session.runs:
+            if query.form == "ask" and not query.finished:
+                self._writers["ask"].no_match(query.name if self._several else None)
+        self.close()
+
+    def close(self) -> None:
+        """Write what comes after the last match."""
+        for writer in self._writers.values():
+            writer.close()
+
+
+def _variables(queries: Sequence[NamedQuery]) -> tuple[str, ...]:
+    """The variables of all SELECT clauses, each once."""
+    forms = (query.query.rewritten.form for query in queries)
+    names = (item.variable.name for form in forms if isinstance(form, SelectForm) for item in form.items)
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,83 @@
+"""What a user asks of a run, as one value: what `spaseq run` hands to an engine."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spaseq.engine.inputs import NamedQuery
+from spaseq.engine.opening import InputOptions
+from spaseq.io.bad_input import Policy
+from spaseq.io.results import OutputFormat
+
+CHECKPOINT_EVERY = 10_000_000
+"""Microseconds between two checkpoints."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """Queries, inputs, output and policies of a run; names and paths as the user gives them."""
+
+    queries: tuple[NamedQuery, ...]
+    streams: tuple[tuple[str, str], ...]
+    knowledge: tuple[tuple[str, str], ...] = ()
+    rdfs: bool = False
+    input: InputOptions = field(default_factory=InputOptions)
+    output: Path | None = None
+    output_format: OutputFormat | None = None
+    provenance: bool = False
+    on_bad_input: Policy = "quarantine"
+    quarantine: Path = Path("quarantine.jsonl")
+    follow: bool = False
+    checkpoint: Path | None = None
+    checkpoint_every: int = CHECKPOINT_EVERY
+    max_runs: int | None = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a run stands; ``expected`` is the number of events there are, if that is known."""
+
+    events: int = 0
+    matches: int = 0
+    runs: int = 0
+    bad: int = 0
+    expected: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a run ended: by itself, or by the signal ``stopped``."""
+
+    status: Status
+    stopped: int | None = None
+    already_done: bool = False
+    """True if the checkpoint says that the run had ended before."""
+
+
+class Stopped(Exception):
+    """The run was asked to end."""
+
+
+class Stop:
+    """A wish to end a run, made by a signal and heard between two pieces of work."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self.signal: int | None = None
+
+    def request(self, signal: int) -> None:
+        """Ask for the end."""
+        self.signal = signal
+        self._event.set()
+
+    def poll(self) -> None:
+        """Raise `Stopped` if somebody asked for the end."""
+        if self.signal is not None:
+            raise Stopped
+
+    def wait(self, seconds: float) -> None:
+        """Sleep; wake up and raise `Stopped` as soon as somebody asks for the end."""
+        self._event.wait(seconds)
+        self.poll()

@@ -136,8 +136,11 @@ class GraphAssembler:
 
     def end(self) -> None:
         """The input has ended: settle what is open."""
-        if self._group is not None and self._loose and self._continues(self._group, self._loose[-1]):
+        cut = self._loose[-1] if self._loose and self._loose[-1].cut else None
+        if cut is not None and self._group is not None and self._continues(self._group, cut):
             self._claim(self._group)
+        if cut is not None:
+            self._waiting = None  # its graph is what was cut off
         self._close()
         self._drop_waiting()
         self._drop_loose()
@@ -212,13 +215,16 @@ class GraphAssembler:
 
         A timestamp behind the event ends it, and a cut timestamp belongs to the next one.
         """
-        if not damage.cut or group.after:
+        if not group.before and not group.after:
+            return True
+        if group.after:
             return False
         subject, _, rest = damage.text.strip().partition(" ")
         rest, stamp = rest.strip(), str(self._predicate)
-        if rest:
-            return not (stamp.startswith(rest) or rest.startswith(stamp))
-        return any(str(triple.subject).startswith(subject) for triple in group.triples)
+        if rest and not stamp.startswith(rest):
+            return not rest.startswith(stamp)
+        known = any(str(triple.subject).startswith(subject) for triple in group.triples)
+        return known and (not subject or not str(group.name).startswith(subject))
 
     def _close(self) -> None:
         group, self._group = self._group, None

@@ -7,7 +7,7 @@ else through pyoxigraph. No more than a piece of input, or one event if it is la
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from pyoxigraph import Quad, RdfFormat, parse
 
@@ -27,10 +27,6 @@ from spaseq.model.terms import BlankScopes
 
 if TYPE_CHECKING:
     from spaseq.model.batch import EventBatch
-
-
-_LONG_DOCUMENT: Final = 1 << 20
-"""A single JSON-LD document of at least this size is streamed."""
 
 
 def read_graph_events(
@@ -148,17 +144,11 @@ def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator
         case "jelly":
             yield from read_jelly(reader, options, source.name)
         case "jsonld":
-            size = max(options.chunk_bytes, _LONG_DOCUMENT)
-            head = reader.read(size)
-            documents = JsonLdReader(options, source.name)
-            if len(head) == size and documents.streams(head):
-                yield from documents.stream(head, reader)
-            else:
-                yield from _pieces(documents, head, reader, options.chunk_bytes)
+            yield from _pieces(JsonLdReader(options, source.name), reader, options.chunk_bytes)
         case "trig":
-            yield from _pieces(TrigReader(options, source.name), b"", reader, options.chunk_bytes)
+            yield from _pieces(TrigReader(options, source.name), reader, options.chunk_bytes)
         case "nquads" | "ntriples":
-            yield from _pieces(_Lines(source, options), b"", reader, options.chunk_bytes)
+            yield from _pieces(_Lines(source, options), reader, options.chunk_bytes)
 
 
 class _Lines:
@@ -185,11 +175,9 @@ def _only_step(source: Source, options: ReadOptions, data: bytes, reader: ByteRe
     return _Lines(source, options).step(data, 1, End(reader.damage))
 
 
-def _pieces(
-    parser: _Lines | TrigReader | JsonLdReader, head: bytes, reader: ByteReader, size: int
-) -> Iterator[Step]:
+def _pieces(parser: _Lines | TrigReader | JsonLdReader, reader: ByteReader, size: int) -> Iterator[Step]:
     """Feed a reader piece by piece; what is not settled is read again with more behind it."""
-    line, data, wanted = 1, head, size
+    line, data, wanted = 1, b"", size
     while True:
         more = reader.read(wanted)
         data += more

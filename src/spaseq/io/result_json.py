@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from json.encoder import encode_basestring
+from operator import add
 from typing import TYPE_CHECKING, Final
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from spaseq.model.matches import Match, MatchedEvent
-from spaseq.model.terms import Term
+from spaseq.model.terms import Term, term_of
 from spaseq.temporal.instants import XSD, format_instant
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _LONGEST_CACHE: Final = 1 << 18
 
 def text_json(text: str) -> str:
     """A text as JSON."""
-    return json.dumps(text, ensure_ascii=False)
+    return encode_basestring(text)
 
 
 def term_json(term: Term) -> str:
@@ -45,6 +46,25 @@ def term_json(term: Term) -> str:
             return f'{{"type":"literal","value":{value},"datatype":{text_json(term.datatype.value)}}}'
         case _:
             return f'{{"type":"literal","value":{value}}}'
+
+
+def ntriples_json(text: str) -> str:
+    """The same for a term given as canonical N-Triples, without making the term where that can be avoided.
+
+    >>> ntriples_json('"5"^^<http://www.w3.org/2001/XMLSchema#integer>')
+    '{"type":"literal","value":"5","datatype":"http://www.w3.org/2001/XMLSchema#integer"}'
+    """
+    if text[0] == "<":
+        return f'{{"type":"uri","value":{text_json(text[1:-1])}}}'
+    close = text.rfind('"')
+    tail = text[close + 1 :]
+    if close < 0 or "\\" in text or "--" in tail:
+        return term_json(term_of(text))
+    if tail[:1] == "^":
+        return f'{{"type":"literal","value":{text[: close + 1]},"datatype":{text_json(tail[3:-1])}}}'
+    if tail:
+        return f'{{"type":"literal","value":{text[: close + 1]},"xml:lang":{text_json(tail[1:])}}}'
+    return f'{{"type":"literal","value":{text}}}'
 
 
 def bindings_json(bindings: dict[str, Term]) -> str:
@@ -100,13 +120,14 @@ class ColumnLines:
     Follow a `compact` of the dictionary by itself: ids of another generation are forgotten.
     """
 
-    __slots__ = ("_dictionary", "_fragments", "_generation", "_seconds")
+    __slots__ = ("_dictionary", "_fractions", "_generation", "_seconds", "_terms")
 
     def __init__(self, dictionary: TermDictionary) -> None:
         self._dictionary = dictionary
         self._generation = dictionary.generation
-        self._fragments: dict[str, dict[int, str]] = {}
+        self._terms: dict[int, str] = {}
         self._seconds: dict[int, str] = {}
+        self._fractions: dict[int, str] = {}
 
     def lines(
         self,
@@ -119,40 +140,46 @@ class ColumnLines:
         """The lines of many matches; 0 is unbound and absent."""
         if self._generation != self._dictionary.generation:
             self._generation = self._dictionary.generation
-            self._fragments.clear()
+            self._terms.clear()
         head = "" if query is None else f'"query":{text_json(query)},'.replace("%", "%%")
-        spelled = [self._spelled(name, ids) for name, ids in columns]
+        keys = [f"{text_json(name)}:" for name, _ in columns]
+        spelled = [self._spelled(ids) for _, ids in columns]
         if all(bool(ids.all()) for _, ids in columns):
-            slots = ",".join(["%s"] * len(columns))
-            template = f'{{{head}"time":"%s","start":"%s","bindings":{{{slots}}}}}\n'
+            slots = ",".join(f"{key.replace('%', '%%')}%s" for key in keys)
+            template = f'{{{head}"time":"%sZ","start":"%sZ","bindings":{{{slots}}}}}\n'
             rows = zip(self._instants(times), self._instants(starts), *spelled, strict=True)
         else:
-            template = f'{{{head}"time":"%s","start":"%s","bindings":{{%s}}}}\n'
-            joined = [",".join(filter(None, row)) for row in zip(*spelled, strict=True)]
-            rows = zip(self._instants(times), self._instants(starts), joined, strict=True)
+            template = f'{{{head}"time":"%sZ","start":"%sZ","bindings":{{%s}}}}\n'
+            bound = (_bound(keys, row) for row in zip(*spelled, strict=True))
+            rows = zip(self._instants(times), self._instants(starts), bound, strict=True)
         return "".join(map(template.__mod__, rows)).encode()
 
-    def _spelled(self, name: str, ids: npt.NDArray[np.int32]) -> list[str]:
-        """For every row ``"name":{term}``, or nothing where it is unbound."""
-        known = self._fragments.setdefault(name, {0: ""})
-        if len(known) > _LONGEST_CACHE:
-            known.clear()
-            known[0] = ""
+    def _spelled(self, ids: npt.NDArray[np.int32]) -> list[str]:
+        """For every row the term, or nothing where it is unbound."""
+        if len(self._terms) > _LONGEST_CACHE:
+            self._terms.clear()
+        known = self._terms
+        known[0] = ""
         listed: list[int] = ids.tolist()
-        key = text_json(name)
         for term in set(listed).difference(known):
-            known[term] = f"{key}:{term_json(self._dictionary.decode(term))}"
+            known[term] = ntriples_json(self._dictionary.ntriples(term))
         return [known[term] for term in listed]
 
-    def _instants(self, instants: npt.NDArray[np.int64]) -> list[str]:
-        if len(self._seconds) > _LONGEST_CACHE:
+    def _instants(self, instants: npt.NDArray[np.int64]) -> Iterable[str]:
+        """Instants without their ``Z``; every second and every fraction is spelled once."""
+        if len(self._seconds) + len(self._fractions) > _LONGEST_CACHE:
             self._seconds.clear()
-        return [self._instant(instant) for instant in instants.tolist()]
+            self._fractions.clear()
+        whole = instants // 1_000_000
+        seconds: list[int] = whole.tolist()
+        fractions: list[int] = (instants - whole * 1_000_000).tolist()
+        for second in set(seconds).difference(self._seconds):
+            self._seconds[second] = format_instant(second * 1_000_000)[:-1]
+        for fraction in set(fractions).difference(self._fractions):
+            self._fractions[fraction] = f".{fraction:06d}".rstrip("0") if fraction else ""
+        return map(add, map(self._seconds.__getitem__, seconds), map(self._fractions.__getitem__, fractions))
 
-    def _instant(self, instant: int) -> str:
-        """An instant, its whole second spelled once."""
-        second, fraction = divmod(instant, 1_000_000)
-        text = self._seconds.get(second)
-        if text is None:
-            text = self._seconds[second] = format_instant(second * 1_000_000)
-        return text if not fraction else f"{text[:-1]}.{fraction:06d}".rstrip("0") + "Z"
+
+def _bound(keys: Sequence[str], row: Sequence[str]) -> str:
+    """The bindings of one match, without the variables that are unbound."""
+    return ",".join(key + term for key, term in zip(keys, row, strict=True) if term)

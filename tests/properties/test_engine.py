@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from spaseq.algebra.events import AskForm
 from spaseq.model.matches import Match
 from spaseq.planner import CompiledQuery, compile_query
+from spaseq.planner.optimisations import Optimisations
 from spaseq.testing.hosts import ENGINE_HOSTS
 from spaseq.testing.runner import Host, reference_host
 from spaseq.testing.scenarios import Scenario, scenarios
@@ -38,6 +39,16 @@ def test_the_engine_answers_like_the_judge(host: Host, scenario: Scenario) -> No
     query = compile_query(scenario.query)
     wanted = answers(query, reference_host.run(query, scenario.events, scenario.knowledge))
     assert answers(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
+
+
+@pytest.mark.parametrize("switch", Optimisations.names())
+@given(scenario=scenarios())
+def test_an_optimisation_switched_off_changes_no_answer(switch: str, scenario: Scenario) -> None:
+    """Every optimisation of the paper is about speed alone."""
+    query = compile_query(scenario.query, optimisations=Optimisations.without(switch))
+    wanted = answers(query, reference_host.run(query, scenario.events, scenario.knowledge))
+    for host in ENGINE_HOSTS[:2]:
+        assert answers(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
 
 
 @settings(max_examples=1)

@@ -8,7 +8,7 @@ it (a guard). Runs are indexed by the slots that must join (the paper's run inde
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from spaseq.algebra.events import (
     Absent,
@@ -102,6 +102,10 @@ class SequenceProgram:
     counters: tuple[str, ...]
     """GPMs whose iterations are counted along."""
     step_names: tuple[str, ...] = field(default=())
+    indexed: bool = True
+    """Whether runs are indexed by what they wait for."""
+    pushes_window: bool = True
+    """Whether a run is dropped when its window ends."""
 
     @property
     def final(self) -> int:
@@ -124,8 +128,10 @@ class SequenceProgram:
         return self.tracks.index(wanted) if wanted in self.tracks else None
 
 
-def sequence_program(query: EventQuery) -> SequenceProgram:
-    """The program of a query that has gone through the rules."""
+def sequence_program(
+    query: EventQuery, *, stream_index: bool = True, join_index: bool = True, push_window: bool = True
+) -> SequenceProgram:
+    """The program of a query that has gone through the rules; the switches change its speed only."""
     variables = tuple(dict.fromkeys((*query.partition, *(n for g in query.gpms for n in bindable(g)))))
     slot = {name: index for index, name in enumerate(variables)}
     all_choices = _choices(query, slot)
@@ -136,7 +142,10 @@ def sequence_program(query: EventQuery) -> SequenceProgram:
         variables=variables,
         choices=all_choices,
         transitions=transitions,
-        subscriptions=_subscriptions(query, all_choices, transitions, slot),
+        subscriptions=tuple(
+            sub if join_index else replace(sub, slots=())
+            for sub in _subscriptions(query, all_choices, transitions, slot)
+        ),
         tracks=tuple(
             dict.fromkeys(
                 Track(node.name, slot[node.variable.name])
@@ -153,6 +162,8 @@ def sequence_program(query: EventQuery) -> SequenceProgram:
                 if isinstance(node, IterationCount)
             )
         ),
+        indexed=stream_index,
+        pushes_window=push_window,
         step_names=tuple("&".join(g.name for g in gpms(s.element)) for s in query.sequence.steps),
     )
 

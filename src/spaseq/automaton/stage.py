@@ -87,11 +87,13 @@ class SequenceStage:
         max_runs: int | None = None,
         compile_kernels: bool = True,
         with_events: bool = True,
+        recycle: bool = True,
         bag_slots: tuple[int, ...] = (),
     ) -> None:
         self.program = program
         self.tables = tables(program)
         self.memory = Memory.of(self.tables)
+        self.memory.recycle = recycle
         self._verdicts = Verdicts(program, evaluator)
         self._tiers = Tiers(compile_kernels=compile_kernels)
         self._max_runs = max_runs

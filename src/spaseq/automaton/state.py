@@ -30,7 +30,9 @@ from spaseq.automaton.tables import (
     ORDINAL,
     PARENT,
     PARTIALS,
+    PUSHES,
     RUNS,
+    SHIFT,
     SLIDING_EVENTS,
     TRANSITION_OPERATOR,
     TUMBLING_EVENTS,
@@ -48,7 +50,7 @@ STACK = MAX_DEPTH + 8
 
 def new_store(tables: Tables, partials: int = 64, runs: int = 64) -> Store:
     """An empty store with room for this many partials and runs."""
-    slots, tracks, counters, width, shift, _ = (int(size) for size in tables.sizes)
+    slots, tracks, counters, width, shift = (int(size) for size in tables.sizes[:5])
     subs = 1 << shift
     return Store(
         counts=np.zeros(5, np.int64),
@@ -111,6 +113,8 @@ class Memory:
     """Runs that the last sweep kept."""
     peak: int = 0
     """The most runs that ever waited at one time, the dead between two sweeps included."""
+    recycle: bool = True
+    """Whether arrays are used again after a sweep."""
     module: ModuleType = kernels
     """The tier of kernels in use."""
 
@@ -141,7 +145,7 @@ class Memory:
 
     def _resize(self, partials: int, runs: int, matches: int, waiting: int) -> None:
         old = self.store
-        subs = 1 << int(self.tables.sizes[4])
+        subs = 1 << int(self.tables.sizes[SHIFT])
         rehash = runs != len(old.runs)
         fields: dict[str, Any] = {
             "partials": _resized(old.partials, partials),
@@ -167,7 +171,8 @@ class Memory:
         partial = store.partials[runs[:, OF]]
         operator = tables.transitions[runs[:, IN], TRANSITION_OPERATOR]
         waits, deadline = operator == WAIT, partial[:, DEADLINE]
-        alive = (runs[:, ALIVE] == 1) & (waits | (deadline >= time))
+        pushed = bool(tables.sizes[PUSHES])
+        alive = (runs[:, ALIVE] == 1) & (waits | (deadline >= time) | (not pushed))
         alive &= np.where(waits, runs[:, BLOCKED] > deadline, runs[:, BLOCKED] >= time)
         alive &= (operator != NEXT) | (runs[:, USED] >= time)
         key = partial[:, KEY]
@@ -206,7 +211,7 @@ class Memory:
         """The same arrays for new content, unless they are far too large or too small for it."""
         store = self.store
         spare = max(len(store.partials), len(store.runs)) > 16 * max(partials, runs, 4096)
-        if spare or len(store.partials) < partials or len(store.runs) < runs:
+        if not self.recycle or spare or len(store.partials) < partials or len(store.runs) < runs:
             return new_store(self.tables, _room(64, 2 * partials), _room(64, 2 * runs))
         store.counts[:] = 0
         return store

@@ -34,6 +34,9 @@ SUB_TRANSITION, SUB_KIND, SUB_SLOTS, _ = range(4)
     TRANSITION_HIGH, TRANSITION_GUARDED, TRANSITION_BEGINS, TRANSITION_SUBS, _,
 ) = range(10)  # fmt: skip
 TRACK_FUNCTION, TRACK_SLOT = range(2)
+N_SLOTS, N_TRACKS, N_COUNTERS, WIDTH, SHIFT, FINAL, INDEXED, PUSHES = range(8)
+"""Sizes: variables, tracked functions and counters of a partial; events of an occurrence; bits that count
+the subscriptions of a transition; the final step; whether runs are indexed and windows pushed."""
 
 
 class Tables(NamedTuple):
@@ -49,7 +52,6 @@ class Tables(NamedTuple):
     flat: Ints
     """All lists, one after the other."""
     sizes: Longs
-    """Slots, tracks, counters, width, bits that count the subscriptions of a transition, final step."""
 
 
 FIRST, LAST, PREV = 0, 1, 2
@@ -101,6 +103,8 @@ def tables(program: SequenceProgram) -> Tables:
                 program.width,
                 (max(most, 1) - 1).bit_length(),
                 program.final,
+                int(program.indexed),
+                int(program.pushes_window),
             ],
             np.int64,
         ),

@@ -22,6 +22,8 @@ from spaseq.automaton.tables import (
     CHOICE_COUNTS,
     CHOICE_STEP,
     IN,
+    N_SLOTS,
+    N_TRACKS,
     OF,
     PARENT,
     ROW_CHOICE,
@@ -151,14 +153,14 @@ class _Bench:
         return np.where(now != 0, now, before).astype(np.int32)
 
     def counted(self, counter: int) -> Ints:
-        place = self.memory.tables.sizes[0] + self.memory.tables.sizes[1] + counter
+        place = self.memory.tables.sizes[N_SLOTS] + self.memory.tables.sizes[N_TRACKS] + counter
         carried = np.where(self.partial >= 0, self.memory.store.slots[self.partial, place], 0)
         tables = self.memory.tables
         own = tables.flat[tables.choices[self.choice, CHOICE_COUNTS] + counter] if self.repeated else 0
         return (carried + own).astype(np.int32)
 
     def tracked(self, function: str, track: int, slot: int) -> Ints:
-        place = self.memory.tables.sizes[0] + track
+        place = self.memory.tables.sizes[N_SLOTS] + track
         carried = np.where(self.partial >= 0, self.memory.store.slots[self.partial, place], 0).astype(
             np.int32
         )

@@ -24,7 +24,7 @@ from spaseq.engine.events import EventLog
 from spaseq.model.batch import EMPTY, EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
-from spaseq.planner.program import Program, match_gpms, match_keys
+from spaseq.planner.program import Observed, Program, match_gpms, match_keys
 
 Longs = npt.NDArray[np.int64]
 FOREVER = int(np.iinfo(np.int64).max)
@@ -71,11 +71,12 @@ class Machine:
             compile_kernels=options.compile_kernels,
             with_events=options.with_events,
             bag_slots=program.bag_slots,
+            recycle=program.query.optimisations.recycle_memory,
         )
         self.assembler = Assembler(program.sequence, self.stage.memory.keys)
         self.events = EventLog(digests=options.with_identity and options.with_events)
         self._constants = self._encoded_constants()
-        self._generation = dictionary.generation
+        self._observed = Observed() if program.query.optimisations.lazy_conjunction else None
         self.open_answers: Answers | None = None
         """Answers of an instant that is not over, where DISTINCT or ASK must still choose."""
         self.answered = False
@@ -94,7 +95,9 @@ class Machine:
     def step(self, batch: EventBatch, now: int) -> Answers:
         """Handle events in time order; events at ``now`` may still come, earlier ones may not."""
         serials = self.events.append(batch, self.dictionary, self.program.streams)
-        tables = match_gpms(self.program, batch, self.dictionary, self.knowledge, self._now)
+        tables = match_gpms(
+            self.program, batch, self.dictionary, self.knowledge, self._now, observed=self._observed
+        )
         return self.step_tables(tables, batch.times, serials, self._partition(batch), now)
 
     def step_tables(
@@ -127,8 +130,10 @@ class Machine:
         if found is None:
             return None
         event, keys = found
+        distinct, place = np.unique(keys, axis=0, return_inverse=True)
         number = self.stage.memory.keys.number
-        return event, np.array([number(key) for key in keys], np.int32)
+        numbers = np.array([number(tuple(key)) for key in distinct.tolist()], np.int32)
+        return event, numbers[place.reshape(-1)]
 
     def _encoded_constants(self) -> npt.NDArray[np.int32]:
         terms = constants(self.program.sequence)

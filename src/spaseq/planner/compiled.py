@@ -6,12 +6,17 @@ from dataclasses import dataclass, replace
 
 from spaseq.algebra.events import EventQuery
 from spaseq.algebra.rules import RULES, Rule, rewrite
+from spaseq.algebra.rules.keep_filters import keep_filters
+from spaseq.algebra.rules.order_edges import order_edges
+from spaseq.algebra.rules.push_filters import push_filters
+from spaseq.algebra.rules.split_filters import split_filters
 from spaseq.automaton import Nfa, compile_automaton
 from spaseq.errors import QueryError, QueryWarning
 from spaseq.lowering.errors import NotPartitionable
 from spaseq.lowering.spaseq import lower
 from spaseq.planner.distribution import Distribution, Unit, distribute
 from spaseq.planner.fast_path import outside_fast_path
+from spaseq.planner.optimisations import ALL, Optimisations
 from spaseq.syntax import ast
 from spaseq.syntax.parser import parse
 from spaseq.syntax.printer import format_query
@@ -30,6 +35,7 @@ class CompiledQuery:
     automaton: Nfa
     distribution: Distribution
     warnings: tuple[QueryWarning, ...]
+    optimisations: Optimisations = ALL
 
     @property
     def normal_text(self) -> str:
@@ -43,7 +49,7 @@ class CompiledQuery:
         return explain(self, format)
 
 
-def compile_query(text: str, *, name: str = "query", rules: tuple[Rule, ...] = RULES) -> CompiledQuery:
+def compile_query(text: str, *, name: str = "query", optimisations: Optimisations = ALL) -> CompiledQuery:
     """Parse, check, lower, rewrite and compile a SPAseq query; `QueryError` says what is wrong and where."""
     syntax = parse(text, name=name)
     try:
@@ -52,7 +58,7 @@ def compile_query(text: str, *, name: str = "query", rules: tuple[Rule, ...] = R
         for each in (error, *error.also):
             each.located(text, name)
         raise
-    rewritten = rewrite(lowered.query, rules)
+    rewritten = rewrite(lowered.query, _rules(optimisations))
     distribution = distribute(rewritten)
     warnings = (*lowered.warnings, *_warnings(syntax, distribution), *outside_fast_path(rewritten))
     for warning in warnings:
@@ -66,7 +72,16 @@ def compile_query(text: str, *, name: str = "query", rules: tuple[Rule, ...] = R
         automaton=compile_automaton(rewritten),
         distribution=distribution,
         warnings=tuple(sorted(warnings, key=lambda warning: (warning.span.start, warning.code))),
+        optimisations=optimisations,
     )
+
+
+def _rules(optimisations: Optimisations) -> tuple[Rule, ...]:
+    """The rules that the switches leave, in their order."""
+    rules = [rule for rule in RULES if optimisations.order_edges or rule is not order_edges]
+    if not optimisations.push_stateful:
+        rules = [keep_filters, *(rule for rule in rules if rule not in (split_filters, push_filters))]
+    return tuple(rules)
 
 
 def _warnings(syntax: ast.SpaseqQuery, distribution: Distribution) -> tuple[QueryWarning, ...]:

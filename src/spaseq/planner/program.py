@@ -7,8 +7,7 @@ sequence stage is stateful and turns those into matches. Hosts decide where each
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +108,31 @@ def build_program(query: CompiledQuery) -> Program:
     needs = [gpm.plan.predicates for gpm in plans]
     known = [need for need in needs if need is not None]
     predicates = frozenset().union(*known) if len(known) == len(needs) else None
-    return Program(query, plans, keys, sequence_program(rewritten), predicates)
+    switches = query.optimisations
+    sequence = sequence_program(
+        rewritten,
+        stream_index=switches.stream_index,
+        join_index=switches.join_index,
+        push_window=switches.push_window,
+    )
+    return Program(query, plans, keys, sequence, predicates)
+
+
+@dataclass(slots=True)
+class Observed:
+    """How often each GPM matched so far: what the order of a conjunction's patterns learns from."""
+
+    events: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def note(self, gpm: str, events: int, rows: int) -> None:
+        """Count one evaluation."""
+        self.events[gpm] = self.events.get(gpm, 0) + events
+        self.rows[gpm] = self.rows.get(gpm, 0) + rows
+
+    def rate(self, gpm: str) -> float:
+        """Mappings per event; 0 before anything was seen, so that the estimated order stands."""
+        return self.rows.get(gpm, 0) / max(self.events.get(gpm, 0), 1)
 
 
 def match_gpms(
@@ -118,44 +141,89 @@ def match_gpms(
     dictionary: TermDictionary,
     knowledge: Knowledge,
     now: Literal | None = None,
+    *,
+    observed: Observed | None = None,
 ) -> dict[str, MappingTable]:
-    """The GPM stage: one table of mappings per GPM."""
+    """The GPM stage: one table of mappings per GPM.
+
+    With ``observed``, conjunctions are evaluated lazily: where one pattern of a conjunction found nothing,
+    the others are not looked for. That needs whole instants; the first and the last one of a batch may
+    go on in another batch and are never skipped.
+    """
     views = Views(batch)
-    tables = {}
-    for gpm in program.gpms:
+    tables: dict[str, MappingTable] = {}
+    order = program.gpms
+    if observed is not None and program.query.optimisations.order_edges:
+        order = tuple(sorted(order, key=lambda gpm: observed.rate(gpm.name)))
+    for gpm in order:
         own = _own(program, batch, gpm.stream)
-        tables[gpm.name] = gpm.plan.evaluate(views, dictionary, knowledge, now=now, within=own)
+        if observed is not None:
+            own = _promising(program, batch, gpm.name, tables, own)
+        found = gpm.plan.evaluate(views, dictionary, knowledge, now=now, within=own)
+        tables[gpm.name] = found
+        if observed is not None:
+            observed.note(gpm.name, len(batch), len(found))
     return tables
+
+
+def _promising(
+    program: Program,
+    batch: EventBatch,
+    name: str,
+    tables: Mapping[str, MappingTable],
+    own: npt.NDArray[np.bool_] | None,
+) -> npt.NDArray[np.bool_] | None:
+    """The events at which a GPM can still complete a choice, by what its partners have found."""
+    choices = [choice.gpms for choice in program.sequence.choices if name in choice.gpms]
+    partners = [[other for other in gpms if other in tables] for gpms in choices]
+    if not len(batch) or not all(partners):
+        return own
+    hopeful: npt.NDArray[np.bool_] = (batch.times == batch.times[0]) | (batch.times == batch.times[-1])
+    for others in partners:
+        instants = [batch.times[tables[other].events] for other in others]
+        together = np.ones(len(batch), np.bool_)
+        for times in instants:
+            together &= np.isin(batch.times, times)
+        hopeful |= together
+    return hopeful if own is None else own & hopeful
 
 
 def _own(program: Program, batch: EventBatch, stream: int) -> npt.NDArray[np.bool_] | None:
     return None if len(program.streams) == 1 else batch.streams == stream
 
 
-def match_keys(
-    program: Program, batch: EventBatch, dictionary: TermDictionary
-) -> tuple[Longs, list[tuple[int, ...]]] | None:
-    """The (event, key) pairs of a partitioned query, by event; None without PARTITION BY."""
+def match_keys(program: Program, batch: EventBatch, dictionary: TermDictionary) -> tuple[Longs, Ints] | None:
+    """The (event, key) pairs of a partitioned query, by event, a key being a row of ids.
+
+    None without PARTITION BY.
+    """
     variables = program.query.rewritten.partition
     if not variables:
         return None
     views, nothing = Views(batch), Knowledge()
-    values: dict[str, dict[int, set[int]]] = {name: {} for name in variables}
+    event = np.arange(len(batch), dtype=np.int64)
+    keys = np.zeros((len(batch), 0), np.int32)
+    for name in variables:
+        own, values = _key_values(program, name, views, dictionary, nothing)
+        # Several values of one event, for each of several variables: all combinations.
+        at = np.searchsorted(own, event)
+        many = np.searchsorted(own, event, side="right") - at
+        row = np.repeat(np.arange(len(event)), many)
+        value = np.repeat(at, many) + np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+        event, keys = event[row], np.column_stack([keys[row], values[value]])
+    return event, keys
+
+
+def _key_values(
+    program: Program, name: str, views: Views, dictionary: TermDictionary, nothing: Knowledge
+) -> tuple[Longs, Ints]:
+    """The distinct values of one partition variable, by event."""
+    pairs = [np.zeros((0, 2), np.int64)]
     for key in program.keys:
-        own = _own(program, batch, key.stream)
-        for plan in key.plans:
-            table = plan.evaluate(views, dictionary, nothing, within=own)
-            for event, value in zip(table.events.tolist(), table.column(key.variable).tolist(), strict=True):
-                values[key.variable].setdefault(event, set()).add(value)
-    return _pairs(values, len(batch))
-
-
-def _pairs(values: Mapping[str, Mapping[int, set[int]]], events: int) -> tuple[Longs, list[tuple[int, ...]]]:
-    event: list[int] = []
-    keys: list[tuple[int, ...]] = []
-    columns = list(values.values())
-    for number in range(events):
-        for key in product(*(sorted(column.get(number, ())) for column in columns)):
-            event.append(number)
-            keys.append(key)
-    return np.array(event, np.int64), keys
+        if key.variable == name:
+            own = _own(program, views.batch, key.stream)
+            for plan in key.plans:
+                table = plan.evaluate(views, dictionary, nothing, within=own)
+                pairs.append(np.column_stack([table.events, table.column(name).astype(np.int64)]))
+    distinct = np.unique(np.concatenate(pairs), axis=0)
+    return distinct[:, 0], distinct[:, 1].astype(np.int32)

@@ -12,11 +12,11 @@ from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, SelectForm
 from spaseq.algebra.expressions import Constant, Term, Var
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.algebra.rules.classify_variables import classify_variables
+from spaseq.algebra.rules.keep_filters import keep_filters
 from spaseq.algebra.visibility import knowledge_graphs
 from spaseq.errors import InvalidArgument, listed
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match, MatchedEvent, event_digest, match_identity
-from spaseq.reference.conditions import with_conditions
 from spaseq.reference.iterations import with_values
 from spaseq.reference.partitions import partitions
 from spaseq.reference.runs import Numbered, Run, Taken
@@ -33,7 +33,7 @@ def answers(
     ``query`` may come straight from lowering or have gone through any rules: that is how the rules are
     judged. Blank nodes of different events must be different already.
     """
-    query = with_conditions(classify_variables(query))
+    query = keep_filters(classify_variables(query))
     _require(query, knowledge)
     known = _in_order(query, events)
     rows = {event: _rows(query, event, knowledge) for event in known}

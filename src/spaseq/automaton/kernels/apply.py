@@ -20,6 +20,9 @@ from spaseq.automaton.tables import (
     LAST,
     LOW,
     MATCHES,
+    N_COUNTERS,
+    N_SLOTS,
+    N_TRACKS,
     NEVER,
     OF,
     ORDINAL,
@@ -34,6 +37,7 @@ from spaseq.automaton.tables import (
     ROW_ORDINAL,
     ROW_TIME,
     RUNS,
+    SHIFT,
     START,
     STEP_LEAVING,
     STEP_REPEATED,
@@ -168,7 +172,7 @@ def fill(
     if loops == 1:
         for at in range(tables.choices[choice, CHOICE_REBINDS], tables.choices[choice, CHOICE_REBINDS + 1]):
             store.slots[new, tables.flat[at]] = 0
-    for slot in range(tables.sizes[0]):
+    for slot in range(tables.sizes[N_SLOTS]):
         if rows.slots[row, slot] != 0:
             store.slots[new, slot] = rows.slots[row, slot]
     first = tables.choices[choice, CHOICE_ASSIGNS]
@@ -177,15 +181,15 @@ def fill(
             store.slots[new, tables.flat[at]] = found.cells[number, 3 + at - first]
     if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 0:
         return
-    for track in range(tables.sizes[1]):
+    for track in range(tables.sizes[N_TRACKS]):
         function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]
         value = store.slots[new, slot] if takes_part(tables, choice, slot) else 0
         if function == PREV:
-            store.slots[new, tables.sizes[0] + track] = store.slots[parent, slot] if loops == 1 else 0
-        elif value != 0 and (function == LAST or store.slots[new, tables.sizes[0] + track] == 0):
-            store.slots[new, tables.sizes[0] + track] = value
-    for counter in range(tables.sizes[2]):
-        store.slots[new, tables.sizes[0] + tables.sizes[1] + counter] += tables.flat[
+            store.slots[new, tables.sizes[N_SLOTS] + track] = store.slots[parent, slot] if loops == 1 else 0
+        elif value != 0 and (function == LAST or store.slots[new, tables.sizes[N_SLOTS] + track] == 0):
+            store.slots[new, tables.sizes[N_SLOTS] + track] = value
+    for counter in range(tables.sizes[N_COUNTERS]):
+        store.slots[new, tables.sizes[N_SLOTS] + tables.sizes[N_TRACKS] + counter] += tables.flat[
             tables.choices[choice, CHOICE_COUNTS] + counter
         ]
 
@@ -249,6 +253,6 @@ def enter(tables: Tables, store: Store, run: int) -> None:
     for at in range(first, tables.transitions[transition, TRANSITION_SUBS + 1]):
         sub = tables.flat[at]
         bucket = bucket_of(tables, sub, store.partials[partial, KEY], store.slots, partial, mask)
-        entry = (run << tables.sizes[4]) + (at - first)
+        entry = (run << tables.sizes[SHIFT]) + (at - first)
         store.entries[entry] = store.buckets[bucket]
         store.buckets[bucket] = entry

@@ -10,6 +10,7 @@ from spaseq.automaton.tables import (
     CHOICE_RECALLS,
     CHOICE_SUBS,
     DEAD,
+    DEADLINE,
     HIGH,
     IN,
     KEY,
@@ -23,6 +24,7 @@ from spaseq.automaton.tables import (
     ROW_LOW,
     ROW_ORDINAL,
     ROW_TIME,
+    SHIFT,
     SUB_KIND,
     SUB_TRANSITION,
     TIME,
@@ -47,7 +49,7 @@ def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: in
     choice, time, key = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME], rows.ids[row, ROW_KEY]
     since = window_start(tables, time)
     mask = len(store.buckets) - 1
-    shift = tables.sizes[4]
+    shift = tables.sizes[SHIFT]
     for at in range(tables.choices[choice, CHOICE_BACKS], tables.choices[choice, CHOICE_BACKS + 1]):
         sub = tables.flat[at]
         if tables.transitions[tables.subs[sub, SUB_TRANSITION], TRANSITION_BEGINS] != transition:
@@ -95,7 +97,7 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
         found.cells[count, 0], found.cells[count, 1] = RECALLS, tables.flat[at]
         count += 1
     mask = len(store.buckets) - 1
-    shift = tables.sizes[4]
+    shift = tables.sizes[SHIFT]
     for at in range(tables.choices[choice, CHOICE_SUBS], tables.choices[choice, CHOICE_SUBS + 1]):
         sub = tables.flat[at]
         bucket = bucket_of(tables, sub, key, rows.slots, row, mask)
@@ -142,7 +144,8 @@ def concerns(tables: Tables, store: Store, rows: Rows, row: int, run: int, sub: 
     """True if a row may extend or guard a run: later, contiguous, in the window, compatible."""
     partial = store.runs[run, OF]
     transition = store.runs[run, IN]
-    if rows.times[row, ROW_TIME] <= store.partials[partial, TIME]:
+    time = rows.times[row, ROW_TIME]
+    if time <= store.partials[partial, TIME] or time > store.partials[partial, DEADLINE]:
         return False
     loops = tables.transitions[transition, TRANSITION_LOOPS]
     if tables.subs[sub, SUB_KIND] == EXTENDS:

@@ -12,10 +12,12 @@ from spaseq.automaton.tables import (
     CHOICE_SLOTS,
     DEADLINE,
     IN,
+    INDEXED,
     LOW,
     NEVER,
     OF,
     ORDINAL,
+    PUSHES,
     SLIDING,
     SLIDING_EVENTS,
     SUB_SLOTS,
@@ -34,6 +36,8 @@ from .portable import Array, portable
 @portable
 def bucket_of(tables: Tables, sub: int, key: int, slots: Array, row: int, mask: int) -> int:
     """The bucket of a subscription for the join values in one row of slots."""
+    if tables.sizes[INDEXED] == 0:
+        return 0
     hashed = np.uint64(sub + 1) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(key + 1)
     for at in range(tables.subs[sub, SUB_SLOTS], tables.subs[sub, SUB_SLOTS + 1]):
         hashed = (hashed ^ np.uint64(slots[row, tables.flat[at]])) * np.uint64(0xFF51AFD7ED558CCD)
@@ -51,7 +55,7 @@ def outdated(tables: Tables, store: Store, run: int, time: int) -> bool:
         return True
     if tables.transitions[store.runs[run, IN], TRANSITION_OPERATOR] == NEXT and store.runs[run, USED] < time:
         return True
-    return bool(store.partials[store.runs[run, OF], DEADLINE] < time)
+    return bool(tables.sizes[PUSHES] == 1 and store.partials[store.runs[run, OF], DEADLINE] < time)
 
 
 @portable

@@ -31,6 +31,8 @@ from spaseq.automaton.tables import (
     CHOICE_STEP,
     FIRST,
     IN,
+    N_SLOTS,
+    N_TRACKS,
     OF,
     PREV,
     ROW_CHOICE,
@@ -170,7 +172,11 @@ def evaluate(
                 load(values, known, top, stack)
         elif operation == LOAD_COUNT:
             top += 1
-            count = store.slots[partial, tables.sizes[0] + tables.sizes[1] + argument] if partial >= 0 else 0
+            count = (
+                store.slots[partial, tables.sizes[N_SLOTS] + tables.sizes[N_TRACKS] + argument]
+                if partial >= 0
+                else 0
+            )
             if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 1:
                 count += tables.flat[tables.choices[choice, CHOICE_COUNTS] + argument]
             stack[top, KIND], stack[top, NUMBER], stack[top, BOUND_OF_ERROR], stack[top, TERM] = (
@@ -216,7 +222,7 @@ def tracked(tables: Tables, store: Store, rows: Rows, row: int, partial: int, lo
     """FIRST, LAST or PREV of a slot, the current iteration included if the row is one."""
     function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]
     choice = rows.ids[row, ROW_CHOICE]
-    carried = store.slots[partial, tables.sizes[0] + track] if partial >= 0 else 0
+    carried = store.slots[partial, tables.sizes[N_SLOTS] + track] if partial >= 0 else 0
     if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 0:
         return int(carried)
     if function == PREV:

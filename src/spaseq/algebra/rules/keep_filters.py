@@ -1,8 +1,9 @@
-"""Top-level FILTERs as conditions on ``μ₁ ∪ μ₂`` (SEMANTICS 1.4).
+"""Keep filters whole: every top-level FILTER becomes a condition on ``μ₁ ∪ μ₂`` (SEMANTICS 1.4).
 
-The judge evaluates every top-level filter where the event meets the run. For one that reads the event
-alone this makes no difference; it spares the judge the splitting that it is to judge. EXISTS needs the
-event's graph and stays in the pattern.
+Law: a filter that reads the event alone is true of ``μ₁ ∪ μ₂`` exactly if it is true of ``μ₂``, so deciding
+it late changes nothing. The judge works this way, which spares it the splitting that it is to judge; it is
+also what the engine does with stateful pushing switched off. EXISTS needs the event's graph and stays in
+the pattern.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from spaseq.algebra.patterns import Filter
 from spaseq.algebra.rules.over_gpms import map_gpms
 
 
-def with_conditions(query: EventQuery) -> EventQuery:
+def keep_filters(query: EventQuery) -> EventQuery:
     """The query with every top-level FILTER as a condition of its step."""
     return map_gpms(query, _conditioned)
 

@@ -53,6 +53,7 @@ class Merge:
         self._parts: list[tuple[int, int, int, EventBatch]] = []
         """A heap of sorted batches: first time, feed, serial number, events."""
         self._ready: list[tuple[int, int, EventBatch]] = []
+        self._sorted = EMPTY
         self._serial = 0
 
     def portions(self) -> Iterator[Portion]:
@@ -101,23 +102,25 @@ class Merge:
         """What is ready, in order and in portions of a bearable size."""
         # Slices of one part lie in the order of their times already, so the sort may see them as one.
         self._ready.sort(key=lambda item: item[:2])
-        batch = in_order(concat([item[2] for item in self._ready]))
+        self._sorted = in_order(concat([item[2] for item in self._ready]))
         self._ready = []
-        start = 0
-        while start < len(batch):
-            end = min(start + self._most, len(batch))
+        while len(self._sorted):
+            batch = self._sorted
+            end = min(self._most, len(batch))
             if self._whole and end < len(batch):
                 end = int(np.searchsorted(batch.times, batch.times[end - 1], "right"))
             upto = now if end == len(batch) else int(batch.times[end - 1])
-            yield Portion(batch.slice(start, end), upto)
-            start = end
+            # What is left must be where `remap` finds it: the dictionary may change between two portions.
+            self._sorted = batch.slice(end, len(batch))
+            yield Portion(batch.slice(0, end), upto)
 
     # --- memory ---------------------------------------------------------------------------------
 
     def held(self) -> list[EventBatch]:
         """Every event that was read and has not gone on."""
         waiting = [batch for feed in self._feeds for batch in feed.held()]
-        return [*waiting, *(part[3] for part in self._parts), *(item[2] for item in self._ready)]
+        ready = [self._sorted, *(item[2] for item in self._ready)]
+        return [*waiting, *(part[3] for part in self._parts), *ready]
 
     def remap(self, mapping: npt.NDArray[np.int32]) -> None:
         """Follow a compaction of the dictionary."""
@@ -125,6 +128,7 @@ class Merge:
             feed.remap(mapping)
         self._parts = [(*part[:3], part[3].remapped(mapping)) for part in self._parts]
         self._ready = [(*item[:2], item[2].remapped(mapping)) for item in self._ready]
+        self._sorted = self._sorted.remapped(mapping)
 
 
 def after(portions: Iterator[Portion], time: int) -> Iterator[Portion]:

@@ -96,7 +96,11 @@ class NQuadsReader:
 
         What is not settled at the end of a piece moves to the front and is read again with more behind it.
         """
-        size = max(self._options.chunk_bytes, len(head) + 1)
+        expected = reader.left
+        size = self._options.chunk_bytes
+        if expected is not None:  # a small file needs no large buffer
+            size = min(size, expected + len(head) + 1)
+        size = max(size, len(head) + 1)
         data = np.empty(size + PADDING, np.uint8)
         data[: len(head)] = np.frombuffer(head, np.uint8)
         filled = len(head)

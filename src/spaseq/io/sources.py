@@ -115,6 +115,16 @@ class ByteReader(io.RawIOBase):
         self.offset += filled
         return filled
 
+    @property
+    def left(self) -> int | None:
+        """How many bytes are left, None if that cannot be told: then the input may be long."""
+        if self._blocks is not None:
+            return None
+        try:
+            return max(os.fstat(self._file.fileno()).st_size - self._file.tell(), 0)
+        except OSError:  # a pipe has no size
+            return None
+
     def _next(self, wanted: int) -> bytes:
         if self._blocks is None:
             try:

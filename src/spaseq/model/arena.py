@@ -132,13 +132,30 @@ def find_bytes(terms: Terms, address: Int, length: Int) -> Int:
     return np.int64(terms.table[find_slot(terms, address, length, hash_bytes(address, length))] & _LOW)
 
 
-@lean
-def _find(terms: Terms, text: Bytes, length: Int) -> Int:
-    return find_bytes(terms, text.ctypes.data, length)
+# What Python calls takes plain arrays: numba recognises those far faster than a named tuple.
 
 
 @lean
-def _encode_all(terms: Terms, texts: Bytes, ends: Longs, ids: npt.NDArray[np.int32]) -> None:
+def _find(buffer: Bytes, starts: Longs, table: Words, counts: Longs, text: Bytes) -> Int:
+    return find_bytes(Terms(buffer, starts, table, counts), text.ctypes.data, len(text) - PADDING)
+
+
+@lean
+def _encode(buffer: Bytes, starts: Longs, table: Words, counts: Longs, text: Bytes) -> Int:
+    return encode_bytes(Terms(buffer, starts, table, counts), text.ctypes.data, len(text) - PADDING)
+
+
+@lean
+def _encode_all(
+    buffer: Bytes,
+    starts: Longs,
+    table: Words,
+    counts: Longs,
+    texts: Bytes,
+    ends: Longs,
+    ids: npt.NDArray[np.int32],
+) -> None:
+    terms = Terms(buffer, starts, table, counts)
     address = texts.ctypes.data
     begin = np.int64(0)
     for i in range(len(ends)):
@@ -210,12 +227,17 @@ class Arena:
         total = int(ends[-1]) if known else 0
         self.reserve(len(known), total)
         ids = np.zeros(len(known), np.int32)
-        _encode_all(self.terms, _padded(b"".join(known)), ends, ids)
+        _encode_all(self.buffer, self.starts, self.table, self.counts, _padded(b"".join(known)), ends, ids)
         return ids
+
+    def encode(self, text: bytes) -> int:
+        """The id of a term, inserted if it is new."""
+        self.reserve(1, len(text))
+        return int(_encode(self.buffer, self.starts, self.table, self.counts, _padded(text)))
 
     def find(self, text: bytes) -> int:
         """The id of a term, 0 if it is not here."""
-        return int(_find(self.terms, _padded(text), len(text)))
+        return int(_find(self.buffer, self.starts, self.table, self.counts, _padded(text)))
 
     def text(self, known: int) -> bytes:
         """The canonical N-Triples text of a term."""
@@ -234,7 +256,7 @@ class Arena:
 
 def _table_size(terms: int) -> int:
     """A power of two that stays at most half full."""
-    return 1 << max(15, (2 * terms).bit_length())
+    return 1 << max(8, (2 * terms).bit_length())
 
 
 def _grown(array: npt.NDArray[_Scalar], size: int, used: int) -> npt.NDArray[_Scalar]:

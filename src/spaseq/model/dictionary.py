@@ -59,13 +59,14 @@ class TermDictionary:
 
     def encode_text(self, text: str) -> int:
         """The id of the term with this canonical N-Triples text."""
-        if self._arena is not None:
-            return int(self._arena.encode_all([text.encode()])[0])
         known = self._ids.get(text)
-        if known is None:
+        if known is None and self._arena is None:
             known = self._ids[text] = len(self._texts)
             self._texts.append(text)
-        return known
+        elif known is None and self._arena is not None:
+            known = self._arena.encode(text.encode())
+            self._remember(text, known)
+        return known or UNBOUND
 
     def encode_ntriples(self, text: bytes) -> int:
         """The id of the term with this canonical N-Triples text, given as UTF-8."""
@@ -87,9 +88,18 @@ class TermDictionary:
 
     def find_text(self, text: str) -> int:
         """The id of the term with this canonical N-Triples text, 0 if it has none."""
-        if self._arena is not None:
-            return self._arena.find(text.encode())
-        return self._ids.get(text, UNBOUND)
+        known = self._ids.get(text, UNBOUND)
+        if known == UNBOUND and self._arena is not None:
+            known = self._arena.find(text.encode())
+            if known != UNBOUND:
+                self._remember(text, known)
+        return known
+
+    def _remember(self, text: str, known: int) -> None:
+        """In the arena tier the dict only remembers what was asked for, since asking the arena costs more."""
+        if len(self._ids) >= self._REMEMBERED:
+            self._ids.clear()
+        self._ids[text] = known
 
     def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:
         """The scope of the blank nodes of one event, which occur with these labels."""
@@ -161,6 +171,7 @@ class TermDictionary:
             self._ids = {text: i for i, text in enumerate(self._texts) if i}
         else:
             self._arena.keep(kept)
+            self._ids.clear()
         self._decoded.clear()
         self.generation += 1
         return mapping

@@ -149,9 +149,9 @@ def triple_from(value: object) -> Triple:
     """A triple of pyoxigraph or three terms as a triple of pyoxigraph."""
     match value:
         case Triple():
-            return value
+            return _plain(value)
         case Quad():
-            return value.triple
+            return _plain(value.triple)
         case (subject, predicate, obj):
             s, p, o = (
                 term_from(subject, "subject"),
@@ -163,6 +163,12 @@ def triple_from(value: object) -> Triple:
             return Triple(s, p, o)
         case _:
             raise InvalidArgument(f"`{value!r}` is not a triple")
+
+
+def _plain(triple: Triple) -> Triple:
+    if isinstance(triple.subject, Triple) or isinstance(triple.object, Triple):
+        raise InvalidArgument(f"`{triple}` has a triple term, which is not supported in an event")
+    return triple
 
 
 def triples_from(graph: GraphLike, syntax_name: str | None = None) -> frozenset[Triple]:
@@ -179,7 +185,7 @@ def triples_from(graph: GraphLike, syntax_name: str | None = None) -> frozenset[
             quads = list(parse(graph, format=syntax))
         except SyntaxError as error:
             raise InvalidArgument(f"the event's graph cannot be read as {syntax_name}: {error}") from None
-        return frozenset(quad.triple for quad in quads)
+        return frozenset(_plain(quad.triple) for quad in quads)
     if isinstance(graph, Iterable):
         return frozenset(triple_from(item) for item in graph)
     raise InvalidArgument(

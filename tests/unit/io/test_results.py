@@ -185,3 +185,11 @@ def test_wrong_formats_are_refused() -> None:
         default_format("construct"),
     ]
     assert formats == ["jsonl", "jsonl", "nquads"]
+
+
+@given(st.lists(st.integers(-62_135_596_800_000_000, 300_000_000_000_000_000), min_size=40, max_size=60))
+def test_many_instants_are_printed_like_one(instants: list[int]) -> None:
+    """In bulk, before 1970 and beyond year 9999 too."""
+    times = np.array(instants, np.int64)
+    lines = ColumnLines(TermDictionary()).lines(times, times, []).decode().splitlines()
+    assert lines == [match_line(Match(time, time, {})).rstrip() for time in instants]

@@ -70,7 +70,16 @@ def test_a_graph_is_an_rdflib_graph() -> None:
 
 
 @pytest.mark.parametrize(
-    "graph", [[5], [(A, P)], [(A, Literal("p"), A)], [(Literal("x"), P, A)], 5, [(A, P, "a b")]]
+    "graph",
+    [
+        [Triple(A, P, TRIPLE)],
+        [5],
+        [(A, P)],
+        [(A, Literal("p"), A)],
+        [(Literal("x"), P, A)],
+        5,
+        [(A, P, "a b")],
+    ],
 )
 def test_what_is_no_graph_is_refused(graph: object) -> None:
     """The error shows what was passed."""

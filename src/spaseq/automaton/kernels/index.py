@@ -43,7 +43,8 @@ def bucket_of(tables: Tables, sub: int, key: int, slots: Array, row: int, mask: 
         hashed = (hashed ^ np.uint64(slots[row, tables.flat[at]])) * np.uint64(0xFF51AFD7ED558CCD)
         hashed ^= hashed >> np.uint64(29)
     hashed *= np.uint64(0xC4CEB9FE1A85EC53)
-    return int((hashed >> np.uint64(32)) & np.uint64(mask))
+    # Through int64: Numba would make a float of the two kinds of integers that this function returns.
+    return int(np.int64((hashed >> np.uint64(32)) & np.uint64(mask)))
 
 
 @portable

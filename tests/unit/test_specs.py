@@ -8,11 +8,11 @@ import pytest
 
 from spaseq.errors import QueryError, QueryWarning
 from spaseq.testing import Case, Host, check, load_all, reference_host
-from spaseq.testing.hosts import ENGINE_HOSTS
+from spaseq.testing.hosts import COMPILED_HOST, ENGINE_HOSTS
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = load_all(SPECS)
-HOSTS = [reference_host, *ENGINE_HOSTS]
+HOSTS = [reference_host, *ENGINE_HOSTS, COMPILED_HOST]
 ELSEWHERE = {
     "SPQ402": "FROM in a plain SPARQL query (tests/unit/lowering)",
     "SPQ403": "DESCRIBE as a plain SPARQL query (tests/unit/lowering)",

@@ -85,7 +85,7 @@ class SequenceStage:
         evaluator: Evaluator,
         *,
         max_runs: int | None = None,
-        compile_kernels: bool = True,
+        compile_kernels: bool | None = None,
         with_events: bool = True,
         recycle: bool = True,
         bag_slots: tuple[int, ...] = (),

@@ -42,8 +42,10 @@ def compiled() -> ModuleType:
 class Tiers:
     """Chooses the tier for each batch of rows."""
 
-    def __init__(self, *, compile_kernels: bool = True) -> None:
-        self._allowed = compile_kernels
+    def __init__(self, *, compile_kernels: bool | None = None) -> None:
+        """True compiles at the first row, False never, None when it pays."""
+        self._allowed = compile_kernels is not False
+        self._at_once = 0 if compile_kernels else AT_ONCE
         self._rows = 0
         self._ready: ModuleType | None = None
         self._warming: threading.Thread | None = None
@@ -53,7 +55,7 @@ class Tiers:
         self._rows += rows
         if self._ready is not None or not self._allowed:
             return self._ready or kernels
-        if rows >= AT_ONCE:
+        if rows >= self._at_once:
             self._ready = compiled()
         elif self._rows >= IN_BACKGROUND and self._warming is None:
             self._warming = threading.Thread(target=self._prepare, args=(warm_up,), daemon=True)

@@ -69,6 +69,8 @@ class Engine:
 
     ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
     ``metrics.late`` and kept in ``late_events`` until the caller clears it. ``max_runs`` bounds the state.
+    ``compile_kernels`` is True to compile before the first event, False for never; by default the engine
+    starts interpreted and compiles, in the background or before a large batch, when the input is worth it.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class Engine:
         lateness: str | int = 0,
         rdfs: bool = False,
         max_runs: int | None = 10_000_000,
-        compile_kernels: bool = True,
+        compile_kernels: bool | None = None,
         with_events: bool = True,
     ) -> None:
         if max_runs is not None and max_runs < 1:

@@ -27,6 +27,8 @@ from spaseq.model.mappings import MappingTable
 from spaseq.planner.program import Observed, Program, match_gpms, match_keys
 
 Longs = npt.NDArray[np.int64]
+SMALL = 256
+"""Below this many rows a loop is faster than arrays."""
 FOREVER = int(np.iinfo(np.int64).max)
 """The time at which a finite input has ended."""
 
@@ -36,7 +38,8 @@ class MachineOptions:
     """How a machine works, not what it answers."""
 
     max_runs: int | None = 10_000_000
-    compile_kernels: bool = True
+    compile_kernels: bool | None = None
+    """Compiled kernels from the first row, never, or (None) when the input is worth it."""
     with_events: bool = True
     """Keep the events of every match."""
     with_identity: bool = True
@@ -130,8 +133,10 @@ class Machine:
         if found is None:
             return None
         event, keys = found
-        distinct, place = np.unique(keys, axis=0, return_inverse=True)
         number = self.stage.memory.keys.number
+        if len(keys) < SMALL:
+            return event, np.array([number(tuple(key)) for key in keys.tolist()], np.int32)
+        distinct, place = np.unique(keys, axis=0, return_inverse=True)
         numbers = np.array([number(tuple(key)) for key in distinct.tolist()], np.int32)
         return event, numbers[place.reshape(-1)]
 

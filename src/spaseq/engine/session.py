@@ -94,7 +94,7 @@ class SessionOptions:
 
     max_runs: int | None = 10_000_000
     with_events: bool = False
-    compile_kernels: bool = True
+    compile_kernels: bool | None = None
 
 
 class Session:

@@ -218,12 +218,12 @@ def _key_values(
     program: Program, name: str, views: Views, dictionary: TermDictionary, nothing: Knowledge
 ) -> tuple[Longs, Ints]:
     """The distinct values of one partition variable, by event."""
-    pairs = [np.zeros((0, 2), np.int64)]
+    pairs = [np.zeros(0, np.int64)]
     for key in program.keys:
         if key.variable == name:
             own = _own(program, views.batch, key.stream)
             for plan in key.plans:
                 table = plan.evaluate(views, dictionary, nothing, within=own)
-                pairs.append(np.column_stack([table.events, table.column(name).astype(np.int64)]))
-    distinct = np.unique(np.concatenate(pairs), axis=0)
-    return distinct[:, 0], distinct[:, 1].astype(np.int32)
+                pairs.append((table.events << 32) | table.column(name))
+    distinct = np.unique(np.concatenate(pairs))
+    return distinct >> 32, distinct.astype(np.int32)

@@ -1,0 +1,155 @@
+"""Answers as Arrow rows: terms in N-Triples syntax, instants in microseconds."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spaseq.algebra.events import AskForm, ConstructForm, SelectForm
+from spaseq.engine.answers import Answers, constructed
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.matches import match_identity
+from spaseq.spark.job import Job
+from spaseq.spark.routing import text_hash
+from spaseq.spark.schemas import ARROW_TRIPLES
+from spaseq.spark.texts import texts_of
+
+INSTANT = pa.timestamp("us", tz="UTC")
+_EVENT = pa.list_(
+    pa.struct([("step", pa.string()), ("stream", pa.string()), ("time", INSTANT), ("graph", pa.string())])
+)
+
+
+class AnswerRows:
+    """Turns the answers of one query in one bucket into rows.
+
+    ``together`` gives the columns that all queries of a job share, otherwise those of this query alone.
+    """
+
+    def __init__(self, job: Job, query: int, bucket: int, *, together: bool) -> None:
+        self._job, self._query, self._bucket = job, query, bucket
+        self._task = job.tasks[query]
+        self._together = together
+        self._normal_text = self._task.program.query.normal_text if job.provenance else ""
+        self._compares = any(task.is_distinct for task in job.tasks)
+        self._serial = 0
+
+    def of(self, answers: Answers, dictionary: TermDictionary, place: str) -> pa.RecordBatch:
+        """The rows of some answers; ``place`` makes labels of new blank nodes unique."""
+        form = self._task.program.query.rewritten.form
+        identities = self._identities(answers)
+        time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)
+        columns: dict[str, pa.Array] = {}
+        texts = {name: _texts(dictionary, ids) for name, ids in answers.columns.items()}
+        if self._compares:
+            columns |= self._route(answers, list(texts.values()))
+        triples = None
+        if isinstance(form, ConstructForm):
+            triples = self._triples(form, answers, dictionary, identities, place)
+        truth = pa.array([True] * len(answers), pa.bool_())
+        if self._together:
+            columns["query"] = pa.array([self._task.name] * len(answers), pa.string())
+            columns |= {"time": time, "start": start}
+            columns["bindings"] = _maps(texts, len(answers), wanted=isinstance(form, SelectForm))
+            columns["triples"] = triples if triples is not None else pa.nulls(len(answers), ARROW_TRIPLES)
+            columns["boolean"] = truth if isinstance(form, AskForm) else pa.nulls(len(answers), pa.bool_())
+        elif isinstance(form, ConstructForm):
+            columns |= {"time": time, "triples": triples}
+        else:
+            columns |= {"time": time, "start": start}
+            # Columns are found by place, so that no variable's name can get in the way of another column.
+            columns |= {f"?{name}": text for name, text in texts.items()}
+            if isinstance(form, AskForm):
+                columns["boolean"] = truth
+        if self._job.provenance:
+            columns["match"] = pa.array(identities, pa.string())
+            columns["events"] = self._events(answers, dictionary)
+        self._serial += len(answers)
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    def _route(self, answers: Answers, texts: list[pa.Array]) -> dict[str, pa.Array]:
+        """Where equal answers meet; those of queries without DISTINCT and ASK stay where they are."""
+        if not self._task.is_distinct:
+            here = pa.array(np.full(len(answers), self._bucket, np.int32))
+            return {"spread": here, "equal": pa.nulls(len(answers), pa.string())}
+        if self._task.is_ask:
+            equal = [f"{self._query}"] * len(answers)
+        else:
+            rows = zip(answers.time.tolist(), *(text.to_pylist() for text in texts), strict=True)
+            equal = [f"{self._query} " + " ".join(str(cell) for cell in row) for row in rows]
+        places = [text_hash(text.encode()) % self._job.buckets for text in equal]
+        return {"spread": pa.array(places, pa.int32()), "equal": pa.array(equal, pa.string())}
+
+    def _identities(self, answers: Answers) -> list[str]:
+        if not self._job.provenance:
+            return []
+        return [
+            match_identity(self._normal_text, ((step, digest) for step, _, _, _, digest in events))
+            for events in answers.events
+        ]
+
+    def _events(self, answers: Answers, dictionary: TermDictionary) -> pa.Array:
+        streams = self._task.program.streams
+        rows = [
+            [
+                {
+                    "step": step,
+                    "stream": streams[stream],
+                    "time": time,
+                    "graph": dictionary.ntriples(graph) if graph else None,
+                }
+                for step, stream, time, graph, _ in events
+            ]
+            for events in answers.events
+        ]
+        return pa.array(rows, _EVENT)
+
+    def _triples(
+        self,
+        form: ConstructForm,
+        answers: Answers,
+        dictionary: TermDictionary,
+        identities: list[str],
+        place: str,
+    ) -> pa.Array:
+        graphs = []
+        for row in range(len(answers)):
+            bindings = {
+                name: dictionary.decode(int(ids[row])) for name, ids in answers.columns.items() if ids[row]
+            }
+            label = (
+                identities[row].rsplit(":", 1)[-1][:16]
+                if identities
+                else f"{self._query}-{self._bucket}-{self._serial + row}{place}"
+            )
+            triples = constructed(form.template, bindings, label)
+            graphs.append([{"s": str(t.subject), "p": str(t.predicate), "o": str(t.object)} for t in triples])
+        return pa.array(graphs, ARROW_TRIPLES)
+
+
+def _texts(dictionary: TermDictionary, ids: npt.NDArray[np.int32]) -> pa.Array:
+    """The texts of a column; unbound is null."""
+    bound = ids != 0
+    if bound.all():
+        return texts_of(dictionary, ids).cast(pa.string())
+    texts = pa.nulls(len(ids), pa.string())
+    if bound.any():
+        texts = pc.replace_with_mask(
+            texts, pa.array(bound), texts_of(dictionary, ids[bound]).cast(pa.string())
+        )
+    return texts
+
+
+def _maps(texts: dict[str, pa.Array], count: int, *, wanted: bool) -> pa.Array:
+    """A map per row from variables to terms; unbound ones are absent."""
+    kind = pa.map_(pa.string(), pa.string())
+    if not wanted:
+        return pa.nulls(count, kind)
+    lists = {name: text.to_pylist() for name, text in texts.items()}
+    rows = [
+        [(name, cells[row]) for name, cells in lists.items() if cells[row] is not None]
+        for row in range(count)
+    ]
+    return pa.array(rows, kind)

@@ -1,0 +1,63 @@
+"""Bad events on a worker: fail, skip, or keep them in a file of the task's own (STYLE P8)."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from spaseq.errors import InvalidArgument
+from spaseq.io.bad_input import POLICIES, BadInput, BadInputError, Policy
+
+
+def checked_policy(policy: str, quarantine: str | None) -> Policy:
+    """A policy the user named."""
+    if policy not in POLICIES:
+        raise InvalidArgument(f"`{policy}` is not a policy for bad input; use one of {', '.join(POLICIES)}")
+    if policy == "quarantine" and quarantine is None:
+        raise InvalidArgument("the policy `quarantine` needs `quarantine=`, a directory that all workers see")
+    return policy
+
+
+class BadEvents:
+    """Applies the policy; quarantined events go to ``<quarantine>/<name>.jsonl``.
+
+    The file appears when the task is done and a repeated task writes the same one, so no bad event is
+    counted twice.
+    """
+
+    def __init__(self, policy: Policy, quarantine: str | None, name: str) -> None:
+        self._policy = policy
+        self._path = None if quarantine is None else Path(quarantine) / f"{name}.jsonl"
+        self._lines: list[str] = []
+        self.count = 0
+
+    def __call__(self, bad: BadInput) -> None:
+        """Take one bad event."""
+        if self._policy == "fail":
+            raise BadInputError(bad)
+        self.count += 1
+        if self._policy == "quarantine":
+            self._lines.append(bad.to_json() + "\n")
+
+    def __enter__(self) -> BadEvents:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not None or self._path is None or not self._lines:
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        unfinished.write_text("".join(self._lines), encoding="utf-8", errors="replace")
+        unfinished.replace(self._path)
+
+
+def quarantined(directory: str | Path) -> Iterator[dict[str, object]]:
+    """What a quarantine directory holds: reason, source, position, unit and text of every bad event."""
+    for file in sorted(Path(directory).glob("*.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            yield json.loads(line)

@@ -1,0 +1,134 @@
+"""A job: everything the workers need, frozen and picklable; it travels to them once, as a broadcast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pyoxigraph import Literal
+
+from spaseq.algebra.events import AskForm, Assignment, SelectForm
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.errors import InvalidArgument, listed
+from spaseq.io.bad_input import Policy
+from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.program import Program, build_program
+from spaseq.spark.routing import Routing, routing_of
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One query of a job."""
+
+    name: str
+    program: Program
+    routing: Routing
+    inputs: tuple[int, ...]
+    """For every stream of the query its number among the job's streams."""
+    columns: tuple[tuple[str, ...], ...]
+    """For every GPM the variables that its mapping rows carry."""
+
+    @property
+    def is_ask(self) -> bool:
+        return isinstance(self.program.query.rewritten.form, AskForm)
+
+    @property
+    def is_distinct(self) -> bool:
+        """True if answers of different buckets must still be compared."""
+        form = self.program.query.rewritten.form
+        return isinstance(form, AskForm) or (isinstance(form, SelectForm) and form.distinct)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Queries over one set of streams, and how to run them."""
+
+    id: str
+    tasks: tuple[Task, ...]
+    streams: tuple[str, ...]
+    """The IRIs of all streams that any query declares."""
+    buckets: int
+    knowledge: Knowledge = field(default_factory=Knowledge)
+    now: Literal | None = None
+    provenance: bool = False
+    max_runs: int | None = 10_000_000
+    reading: ReadOptions = DEFAULTS
+    on_bad: Policy = "fail"
+    quarantine: str | None = None
+    lateness: int = 0
+    lag: int | None = None
+
+    @property
+    def predicates(self) -> frozenset[str] | None:
+        """The only predicates that any query looks at; None if it may be any, or all must be seen."""
+        needs = [task.program.predicates for task in self.tasks]
+        if self.provenance or any(need is None for need in needs):
+            return None
+        return frozenset(node.value for need in needs if need is not None for node in need)
+
+
+def make_tasks(
+    queries: Mapping[str, CompiledQuery], buckets: int, *, streaming: bool = False
+) -> tuple[tuple[Task, ...], tuple[str, ...]]:
+    """The tasks of some queries, and the IRIs of all their streams."""
+    streams = tuple(
+        dict.fromkeys(stream.iri for query in queries.values() for stream in query.rewritten.streams)
+    )
+    tasks = []
+    for number, (name, query) in enumerate(queries.items()):
+        program = build_program(query)
+        # An endless ASK must remember that it has answered, so its rows meet in one place.
+        alone = streaming and isinstance(query.rewritten.form, AskForm)
+        tasks.append(
+            Task(
+                name,
+                program,
+                routing_of(program, buckets, number, one_place=alone),
+                tuple(streams.index(iri) for iri in program.streams),
+                tuple(_columns(program, gpm) for gpm in range(len(program.gpms))),
+            )
+        )
+    return tuple(tasks), streams
+
+
+def _columns(program: Program, number: int) -> tuple[str, ...]:
+    """What a GPM's own event binds; stateful assignments come later."""
+    plan = program.gpms[number]
+    gpm = next(gpm for gpm in program.query.rewritten.gpms if gpm.name == plan.name)
+    assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
+    known = set(program.sequence.variables) - assigned
+    return tuple(name for name in plan.plan.variables if name in known)
+
+
+def stream_numbers(
+    queries: Iterable[CompiledQuery], streams: tuple[str, ...], given: Iterable[str]
+) -> dict[str, int]:
+    """For every given stream, named by alias or IRI, its number; complains about too few and too many."""
+    names: dict[str, set[str]] = {}
+    for query in queries:
+        for stream in query.rewritten.streams:
+            names.setdefault(stream.iri, set()).add(stream.iri)
+            names.setdefault(stream.alias, set()).add(stream.iri)
+    numbers: dict[str, int] = {}
+    taken: dict[str, str] = {}
+    for name in given:
+        iris = names.get(name)
+        if iris is None:
+            raise InvalidArgument(
+                f"no query declares the stream `{name}`; declared are {listed(sorted(names))}"
+            )
+        if len(iris) > 1:
+            raise InvalidArgument(
+                f"the alias `{name}` stands for different streams in different queries: "
+                f"{listed(sorted(iris))}; name them by IRI"
+            )
+        iri = next(iter(iris))
+        if iri in taken:
+            raise InvalidArgument(f"the stream <{iri}> is given twice, as `{taken[iri]}` and as `{name}`")
+        taken[iri] = name
+        numbers[name] = streams.index(iri)
+    missing = [iri for iri in streams if iri not in taken]
+    if missing:
+        raise InvalidArgument(f"no input for the stream {listed(f'<{iri}>' for iri in missing)}")
+    return numbers

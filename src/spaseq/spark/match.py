@@ -1,0 +1,234 @@
+"""`match` and `match_all`: events DataFrames in, a DataFrame of answers out (CONTRACT section 5)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+from pyspark.sql.types import StructType, TimestampType
+
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.embedded import as_query, wall_clock
+from spaseq.errors import InvalidArgument
+from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
+from spaseq.planner.compiled import CompiledQuery
+from spaseq.spark.bad_events import checked_policy
+from spaseq.spark.files import files_of, parts
+from spaseq.spark.finish import first_of_equals
+from spaseq.spark.gpm_stage import MatchParts, MatchRows
+from spaseq.spark.job import Job, make_tasks, stream_numbers
+from spaseq.spark.native import as_native
+from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
+from spaseq.spark.sequence_stage import SequenceStage
+from spaseq.spark.values import checked_syntax
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import SparkSession
+
+    from spaseq.columnar.knowledge import Source
+
+Streams = Mapping[str, DataFrame] | DataFrame
+"""A DataFrame of events per stream, by alias or IRI; or one for all, with a column ``stream``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchOptions:
+    """How `match` and `match_all` work; the same words as on the command line where there are any."""
+
+    format: str | None = None
+    timestamp_predicate: str = TIMESTAMP_PREDICATE
+    rdfs: bool = False
+    provenance: bool = False
+    on_bad_input: str = "fail"
+    quarantine: str | None = None
+    partitions: int | None = None
+    max_runs: int | None = 10_000_000
+
+
+def match(
+    query: CompiledQuery | str,
+    streams: Streams,
+    knowledge: Knowledge | Mapping[str, Source] | None = None,
+    *,
+    native: bool | Mapping[str, str] = False,
+    format: str | None = None,  # noqa: A002 - the word of the public contract
+    timestamp_predicate: str = TIMESTAMP_PREDICATE,
+    rdfs: bool = False,
+    provenance: bool = False,
+    on_bad_input: str = "fail",
+    quarantine: str | None = None,
+    partitions: int | None = None,
+    max_runs: int | None = 10_000_000,
+) -> DataFrame:
+    """The answers of a query over streams.
+
+    ``SELECT`` gives ``time, start`` and a column of N-Triples terms per variable; ``native=True`` makes these
+    columns VARIANT with literals as SQL values, ``native={"v": "double"}`` casts single ones. ``CONSTRUCT``
+    gives ``time, triples``; ``ASK`` the first match as ``time, start, boolean`` or no row. ``provenance`` adds
+    ``match``, the identity of the match, and ``events``, what it is made of.
+
+    ``format`` is the syntax of ``value`` columns, whose graphs name their own time with
+    ``timestamp_predicate`` unless there is a ``time`` column. ``partitions`` is the number of buckets that keys
+    and windows are spread over.
+    """
+    compiled = as_query(query)
+    options = MatchOptions(
+        format=format,
+        timestamp_predicate=timestamp_predicate,
+        rdfs=rdfs,
+        provenance=provenance,
+        on_bad_input=on_bad_input,
+        quarantine=quarantine,
+        partitions=partitions,
+        max_runs=max_runs,
+    )
+    form = compiled.rewritten.form
+    columns = answer_columns(form, provenance=provenance)
+    answers = _answers({compiled.name: compiled}, streams, knowledge, columns, options, together=False)
+    return as_native(answers, form, native, provenance=provenance)
+
+
+def match_all(
+    queries: Mapping[str, CompiledQuery | str],
+    streams: Streams,
+    knowledge: Knowledge | Mapping[str, Source] | None = None,
+    **options: object,
+) -> DataFrame:
+    """The answers of several queries over one pass of the input: ``query, time, start, bindings, triples, boolean``.
+
+    ``bindings`` maps variables to N-Triples terms (SELECT), ``triples`` is a graph (CONSTRUCT), ``boolean`` is
+    true (ASK). Options as for `match`, but ``native``.
+    """
+    known = MatchOptions(**options)  # type: ignore[arg-type]
+    compiled = {name: as_query(query) for name, query in queries.items()}
+    if not compiled:
+        raise InvalidArgument("match_all needs at least one query")
+    columns = all_answer_columns(provenance=known.provenance)
+    return _answers(compiled, streams, knowledge, columns, known, together=True)
+
+
+def _answers(
+    queries: Mapping[str, CompiledQuery],
+    streams: Streams,
+    knowledge: Knowledge | Mapping[str, Source] | None,
+    columns: StructType,
+    options: MatchOptions,
+    *,
+    together: bool,
+) -> DataFrame:
+    frames = [streams] if isinstance(streams, DataFrame) else list(streams.values())
+    if not frames:
+        raise InvalidArgument("no stream was given")
+    spark = frames[0].sparkSession
+    job = _job(spark, queries, knowledge, options)
+    shared = spark.sparkContext.broadcast(job)
+    blocks = _matched(spark, job, shared, queries, streams, options)
+    compares = any(task.is_distinct for task in job.tasks)
+    internal = StructType([*(ROUTE if compares else ()), *columns.fields])
+    answers = (
+        blocks.repartitionById(job.buckets, "bucket")
+        .sortWithinPartitions("query", "first")
+        .mapInArrow(SequenceStage(shared, together=together), internal)
+    )
+    return first_of_equals(answers, job, columns) if compares else answers
+
+
+def _job(
+    spark: SparkSession,
+    queries: Mapping[str, CompiledQuery],
+    knowledge: Knowledge | Mapping[str, Source] | None,
+    options: MatchOptions,
+) -> Job:
+    buckets = options.partitions or _default_buckets(spark)
+    if buckets < 1:
+        raise InvalidArgument(f"`partitions` must be at least 1, not {buckets}")
+    if options.max_runs is not None and options.max_runs < 1:
+        raise InvalidArgument(f"max_runs must be at least 1 or None, not {options.max_runs!r}")
+    tasks, streams = make_tasks(queries, buckets)
+    known = knowledge if isinstance(knowledge, Knowledge) else Knowledge(knowledge or {}, rdfs=options.rdfs)
+    for task in tasks:
+        known.require(task.program.knowledge[0])
+    return Job(
+        uuid.uuid4().hex,
+        tasks,
+        streams,
+        buckets,
+        known,
+        wall_clock(),
+        options.provenance,
+        options.max_runs,
+        ReadOptions(options.timestamp_predicate, keep_names=options.provenance),
+        checked_policy(options.on_bad_input, options.quarantine),
+        options.quarantine,
+    )
+
+
+def _default_buckets(spark: SparkSession) -> int:
+    """Twice what runs at once, so that uneven buckets even out; never more than Spark would shuffle into."""
+    wanted = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
+    return max(1, min(wanted, 2 * spark.sparkContext.defaultParallelism))
+
+
+def _matched(
+    spark: SparkSession,
+    job: Job,
+    shared: Broadcast[Job],
+    queries: Mapping[str, CompiledQuery],
+    streams: Streams,
+    options: MatchOptions,
+) -> DataFrame:
+    """The GPM stage over all streams."""
+    if isinstance(streams, DataFrame):
+        if "stream" not in streams.columns:
+            raise InvalidArgument("one DataFrame for all streams needs a column `stream`")
+        numbers = {iri: number for number, iri in enumerate(job.streams)}
+        rows, syntax = _rows(streams, options, with_stream=True)
+        return rows.mapInArrow(MatchRows(shared, numbers, syntax), BLOCKS)
+    numbers = stream_numbers(queries.values(), job.streams, streams)
+    frames = []
+    for name, frame in streams.items():
+        files = files_of(frame)
+        if files is not None:
+            tasks = parts(files.sources, files.options, spark.sparkContext.defaultParallelism)
+            ids = spark.range(0, len(tasks), 1, len(tasks))
+            frames.append(ids.mapInArrow(MatchParts(shared, numbers[name], tasks, files), BLOCKS))
+        else:
+            rows, syntax = _rows(frame, options, with_stream=False)
+            frames.append(rows.mapInArrow(MatchRows(shared, numbers[name], syntax), BLOCKS))
+    return reduce(DataFrame.unionAll, frames)
+
+
+def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tuple[DataFrame, str | None]:
+    """The columns of an events DataFrame that matter, in microseconds, and the syntax of its values."""
+    types = {field.name: field.dataType for field in frame.schema.fields}
+    columns = []
+    if "time" in types:
+        if not isinstance(types["time"], TimestampType):
+            raise InvalidArgument(
+                f"the column `time` must be a timestamp, not {types['time'].simpleString()}"
+            )
+        columns.append(F.unix_micros(F.col("time")).alias("time"))
+    syntax = None
+    if "triples" in types:
+        if "time" not in types:
+            raise InvalidArgument("an events DataFrame with `triples` needs a column `time`")
+        shape = "array<struct<s:string,p:string,o:string>>"
+        columns.append(F.col("triples").cast(shape).alias("triples"))
+        if "graph" in types:
+            columns.append(F.col("graph"))
+    elif "value" in types:
+        syntax = checked_syntax(options.format, timed="time" in types)
+        columns.append(F.col("value"))
+    else:
+        raise InvalidArgument(
+            f"an events DataFrame has `time` and `triples` or `value`; this one has {', '.join(frame.columns)}"
+        )
+    if with_stream:
+        columns.append(F.col("stream"))
+    return frame.select(*columns), syntax

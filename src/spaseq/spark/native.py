@@ -1,0 +1,74 @@
+"""Terms as SQL values, for those who leave RDF behind (`match(..., native=...)`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+
+from spaseq.algebra.events import Form, SelectForm
+from spaseq.errors import InvalidArgument, listed
+from spaseq.spark.schemas import column_names
+
+_XSD: Final = "http://www.w3.org/2001/XMLSchema#"
+_TYPES: Final = {
+    "boolean": ("boolean",),
+    "decimal(38,0)": (
+        "integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger",
+        "negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte",
+    ),
+    "decimal(38,18)": ("decimal",),
+    "double": ("double", "float"),
+    "timestamp": ("dateTime", "dateTimeStamp"),
+    "date": ("date",),
+}  # fmt: skip
+"""SQL types and the XML Schema types whose literals become such values."""
+
+
+def as_native(
+    answers: DataFrame, form: Form, native: bool | Mapping[str, str], *, provenance: bool
+) -> DataFrame:
+    """The answers with some columns as SQL values; a term that the type cannot hold is NULL."""
+    if not native or not isinstance(form, SelectForm):
+        return answers
+    variables = [item.variable.name for item in form.items]
+    columns = dict(zip(variables, column_names(variables, provenance=provenance), strict=True))
+    wanted = native if isinstance(native, Mapping) else dict.fromkeys(variables, "variant")
+    unknown = [name for name in wanted if name not in columns]
+    if unknown:
+        raise InvalidArgument(f"native= names {listed(unknown)}, which the query does not select")
+    for name, kind in wanted.items():
+        column = columns[name]
+        term = answers[f"`{column}`"]
+        answers = answers.withColumn(column, variant(term) if kind == "variant" else typed(term, kind))
+    return answers
+
+
+def typed(term: Column, kind: str) -> Column:
+    """The value of a term as one SQL type."""
+    return lexical(term).try_cast(kind)
+
+
+def variant(term: Column) -> Column:
+    """The value of a term as the SQL type of its datatype; IRIs and all other literals are strings."""
+    datatype = F.regexp_extract(term, r"\^\^<" + _XSD + r"([A-Za-z]+)>$", 1)
+    value = F.when(F.lit(False), F.lit(None).cast("variant"))
+    for kind, names in _TYPES.items():
+        cast = lexical(term).try_cast(kind)
+        value = value.when(datatype.isin(*names) & cast.isNotNull(), cast.cast("variant"))
+    return value.otherwise(lexical(term).cast("variant"))
+
+
+def lexical(term: Column) -> Column:
+    """The text of a term: an IRI without its brackets, a literal's lexical form, a blank node's label."""
+    quoted = F.regexp_extract(term, r'^"((?s:.*))"(?:@[A-Za-z0-9-]+|\^\^<[^>]*>)?$', 1)
+    # The escapes of canonical N-Triples are those of JSON.
+    listed_ = F.concat(F.lit('["'), quoted, F.lit('"]'))
+    unescaped = F.from_json(listed_, "array<string>", {"allowUnquotedControlChars": "true"})[0]
+    return (
+        F.when(term.startswith("<"), F.substring(term, F.lit(2), F.length(term) - 2))
+        .when(term.startswith('"'), F.when(quoted.contains("\\"), unescaped).otherwise(quoted))
+        .otherwise(term)
+    )

@@ -1,0 +1,53 @@
+"""Where a task stands in its job: for labels, names and the order of arrival that other tasks cannot have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+from pyspark import TaskContext
+
+from spaseq.io.bad_input import BadInput, OnBad
+from spaseq.spark.sources import Split
+
+Longs = npt.NDArray[np.int64]
+
+
+class Place:
+    """Where a task stands: which part of the input it reads, and in which micro-batch."""
+
+    def __init__(self) -> None:
+        context = TaskContext.get()
+        self.partition = context.partitionId() if context is not None else 0
+        batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+        self.batch = int(batch) if batch else 0
+
+    @property
+    def label(self) -> str:
+        """What is appended to the labels of blank nodes."""
+        return f"-t{self.batch}x{self.partition}"
+
+    @property
+    def name(self) -> str:
+        """A name for files that a repeated task writes again."""
+        return f"{self.batch:06d}-{self.partition:05d}"
+
+    def arrivals(self, rows: Longs) -> Longs:
+        """The order of arrival of the events in these rows of this task."""
+        return (np.int64(self.partition) << np.int64(40)) + rows
+
+
+def placed(bad: OnBad, split: Split) -> OnBad:
+    """Bad input of a part of a file, with its line in the whole file."""
+    if split.start == 0:
+        return bad
+    before: list[int] = []
+
+    def report(found: BadInput) -> None:
+        if found.unit == "line":
+            before[:] = before or [split.line()]
+            found = replace(found, position=found.position + before[0])
+        bad(found)
+
+    return report

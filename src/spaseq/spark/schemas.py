@@ -1,0 +1,96 @@
+"""The columns that go between the stages, and those of the answers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pyarrow as pa
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    BooleanType,
+    IntegerType,
+    LongType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from spaseq.algebra.events import AskForm, ConstructForm, Form, SelectForm
+
+BLOCKS: Final = StructType(
+    [
+        StructField("query", IntegerType()),
+        StructField("bucket", IntegerType()),
+        StructField("first", LongType()),
+        StructField("block", BinaryType()),
+    ]
+)
+"""What leaves the GPM stage: the block of a query for a bucket, and its earliest instant."""
+
+ARROW_BLOCKS: Final = pa.schema(
+    [("query", pa.int32()), ("bucket", pa.int32()), ("first", pa.int64()), ("block", pa.binary())]
+)
+
+TRIPLES: Final = ArrayType(
+    StructType(
+        [StructField("s", StringType()), StructField("p", StringType()), StructField("o", StringType())]
+    )
+)
+ARROW_TRIPLES: Final = pa.list_(pa.struct([("s", pa.string()), ("p", pa.string()), ("o", pa.string())]))
+
+_EVENTS = ArrayType(
+    StructType(
+        [
+            StructField("step", StringType()),
+            StructField("stream", StringType()),
+            StructField("time", TimestampType()),
+            StructField("graph", StringType()),
+        ]
+    )
+)
+
+ROUTE: Final = (StructField("spread", IntegerType()), StructField("equal", StringType()))
+"""Where the last stage compares an answer with others, and what makes two of them equal; null: nothing."""
+
+_TIME = (StructField("time", TimestampType()), StructField("start", TimestampType()))
+_PROVENANCE = (StructField("match", StringType()), StructField("events", _EVENTS))
+
+
+def answer_columns(form: Form, *, provenance: bool) -> StructType:
+    """The columns of one query's answers (CONTRACT section 5)."""
+    more = _PROVENANCE if provenance else ()
+    match form:
+        case SelectForm(items):
+            names = column_names([item.variable.name for item in items], provenance=provenance)
+            return StructType([*_TIME, *(StructField(name, StringType()) for name in names), *more])
+        case ConstructForm():
+            return StructType([_TIME[0], StructField("triples", TRIPLES), *more])
+        case AskForm():
+            return StructType([*_TIME, StructField("boolean", BooleanType()), *more])
+
+
+def all_answer_columns(*, provenance: bool) -> StructType:
+    """The columns of the answers of several queries, whatever their forms."""
+    return StructType(
+        [
+            StructField("query", StringType()),
+            *_TIME,
+            StructField("bindings", MapType(StringType(), StringType())),
+            StructField("triples", TRIPLES),
+            StructField("boolean", BooleanType()),
+            *(_PROVENANCE if provenance else ()),
+        ]
+    )
+
+
+def column_names(variables: list[str], *, provenance: bool = False) -> list[str]:
+    """The columns of selected variables; one that Spark could not tell from another keeps its ``?``."""
+    taken = {"time", "start"} | ({"match", "events"} if provenance else set())
+    names = []
+    for name in variables:
+        names.append(f"?{name}" if name.lower() in taken else name)
+        taken.add(name.lower())
+    return names

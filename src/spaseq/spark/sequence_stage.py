@@ -1,0 +1,71 @@
+"""The sequence stage of a finite input, as a function over Arrow batches: blocks in time order, answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from spaseq.engine.answers import Answers
+from spaseq.spark.answer_rows import AnswerRows
+from spaseq.spark.blocks import decode_block
+from spaseq.spark.job import Job
+from spaseq.spark.sequencer import Sequencer
+
+
+class Shared(Protocol):
+    """A broadcast job."""
+
+    @property
+    def value(self) -> Job: ...
+
+
+class SequenceStage:
+    """Runs every query of a job over the blocks of one bucket, which come by query and earliest instant.
+
+    No block begins before the one it follows, so every event before a block's first may be handled when the
+    block comes; memory holds what overlaps, not the bucket.
+    """
+
+    def __init__(self, job: Shared, *, together: bool) -> None:
+        self._job = job
+        self._together = together
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        job = self._job.value
+        context = TaskContext.get()
+        bucket = context.partitionId() if context is not None else 0
+        current: _Query | None = None
+        for batch in batches:
+            columns = (batch.column(name).to_pylist() for name in ("query", "first", "block"))
+            for query, first, block in zip(*columns, strict=True):
+                if current is None or current.number != query:
+                    if current is not None:
+                        yield from current.finish()
+                    current = _Query(job, query, bucket, together=self._together)
+                yield from current.take(first, block)
+        if current is not None:
+            yield from current.finish()
+
+
+class _Query:
+    """One query at work on its blocks."""
+
+    def __init__(self, job: Job, number: int, bucket: int, *, together: bool) -> None:
+        self.number = number
+        self._sequencer = Sequencer(job, job.tasks[number], bucket)
+        self._rows = AnswerRows(job, number, bucket, together=together)
+
+    def take(self, first: int, block: bytes) -> Iterator[pa.RecordBatch]:
+        if self._sequencer.worthwhile:
+            yield from self._shown(self._sequencer.advance(first))
+        self._sequencer.add(decode_block(block))
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        yield from self._shown(self._sequencer.finish())
+
+    def _shown(self, answers: Answers) -> Iterator[pa.RecordBatch]:
+        if len(answers):
+            yield self._rows.of(answers, self._sequencer.dictionary, "")

@@ -1,0 +1,125 @@
+"""The sequence stage of one query in one bucket: blocks in, answers out, in time order."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.automaton.stage import Found
+from spaseq.engine.answers import Answers
+from spaseq.engine.machine import FOREVER, Machine, MachineOptions
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.mappings import MappingTable
+from spaseq.planner.distribution import Unit
+from spaseq.spark.blocks import Block, concat_blocks
+from spaseq.spark.job import Job, Task
+from spaseq.spark.routing import combined
+from spaseq.spark.texts import KeyHashes, encode_terms
+
+COMPACT_AT = 500_000
+"""Terms from which a dictionary is compacted when it has doubled."""
+STEP_AT = 50_000
+"""Rows that wait for time before a step is worth its price."""
+
+
+class Sequencer:
+    """Holds blocks until time has passed their events, and runs the automaton over them.
+
+    Instants are handled whole: a step takes only events before the time it is given.
+    """
+
+    def __init__(self, job: Job, task: Task, bucket: int) -> None:
+        self.job, self.task, self.bucket = job, task, bucket
+        self.dictionary = TermDictionary()
+        options = MachineOptions(job.max_runs, with_events=job.provenance, with_identity=job.provenance)
+        self.machine = Machine(task.program, self.dictionary, job.knowledge, now=job.now, options=options)
+        self.held: list[Block] = []
+        self._hashes = KeyHashes(self.dictionary)
+        self._stalled = 0
+        self._compacted = 0
+        sequence, routing = task.program.sequence, task.routing
+        self._key_slots = [sequence.slot(name) for name in routing.variables]
+
+    @property
+    def waiting(self) -> int:
+        """Events that wait for time to pass them."""
+        return sum(len(block) for block in self.held)
+
+    def add(self, block: Block) -> None:
+        """Take in more events."""
+        if len(block):
+            self.held.append(block)
+
+    @property
+    def worthwhile(self) -> bool:
+        """True if enough has come since the last step that could not take it all."""
+        return self.waiting >= max(STEP_AT, 2 * self._stalled)
+
+    def advance(self, now: int) -> Answers:
+        """Handle every event before ``now``; events at that time may still come, earlier ones may not."""
+        ready, self.held = self._before(now)
+        self._stalled = self.waiting
+        answers = self._step(ready, now)
+        self._compact()
+        return answers
+
+    def finish(self) -> Answers:
+        """No event will come any more."""
+        return self.advance(FOREVER)
+
+    def _before(self, now: int) -> tuple[Block | None, list[Block]]:
+        """The events before a time, in order, and the blocks that are left."""
+        due, rest = [], []
+        for block in self.held:
+            early = block.times < now
+            if early.all():
+                due.append(block)
+            elif not early.any():
+                rest.append(block)
+            else:
+                due.append(block.take(np.flatnonzero(early)))
+                rest.append(block.take(np.flatnonzero(~early)).compact())
+        return (concat_blocks(due).in_order() if due else None), rest
+
+    def _step(self, block: Block | None, now: int) -> Answers:
+        program, machine = self.task.program, self.machine
+        if block is None:
+            nothing = np.zeros(0, np.int64)
+            tables = {gpm.name: MappingTable(nothing, {}) for gpm in program.gpms}
+            return machine.step_tables(tables, nothing, nothing, self._no_pairs(), now, self._owned)
+        ids = encode_terms(self.dictionary, block.terms)
+        names = ids[block.names] if self.job.provenance else np.zeros(len(block), np.int32)
+        digests = [row.tobytes() for row in block.digests]
+        serials = machine.events.append_known(block.times, block.streams, names, digests)
+        tables = {
+            gpm.name: MappingTable(
+                rows.event.astype(np.int64),
+                {name: ids[rows.terms[:, column]] for column, name in enumerate(columns)},
+            )
+            for gpm, columns, rows in zip(program.gpms, self.task.columns, block.gpms, strict=True)
+        }
+        partition = None
+        if self.task.routing.unit is Unit.PARTITION:
+            number = machine.stage.memory.keys.number
+            keys = [number(tuple(key)) for key in ids[block.pairs.terms].tolist()]
+            partition = block.pairs.event.astype(np.int64), np.array(keys, np.int32)
+        return machine.step_tables(tables, block.times, serials, partition, now, self._owned)
+
+    def _no_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]] | None:
+        if self.task.routing.unit is not Unit.PARTITION:
+            return None
+        return np.zeros(0, np.int64), np.zeros(0, np.int32)
+
+    def _owned(self, found: Found) -> npt.NDArray[np.bool_]:
+        """Which matches this bucket reports: those whose key and window are at home here."""
+        columns = [self._hashes.of(found.slots[:, slot]) for slot in self._key_slots]
+        home = self.task.routing.home(combined(columns, len(found)), found.start)
+        owned: npt.NDArray[np.bool_] = home == self.bucket
+        return owned
+
+    def _compact(self) -> None:
+        """Keep the dictionary from growing for ever."""
+        if len(self.dictionary) < max(COMPACT_AT, 2 * self._compacted):
+            return
+        self.machine.remap(self.dictionary.compact(self.machine.live_ids()))
+        self._compacted = len(self.dictionary)

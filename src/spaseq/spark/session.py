@@ -1,0 +1,69 @@
+"""Spark sessions as this project likes them: quiet, with a state store that works, and workers that find us."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import spaseq
+from spaseq.errors import SpaseqError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+QUIET: Final = Path(__file__).with_name("log4j2.properties")
+
+DEFAULTS: Final = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+}
+"""What `new_session` sets unless told otherwise; the README of the state store asks for the last two."""
+
+
+class JavaMissing(SpaseqError):
+    """Spark needs Java, and there is none."""
+
+
+def check_java() -> None:
+    """Complain in one sentence if Spark could not start."""
+    home = os.environ.get("JAVA_HOME")
+    if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):
+        raise JavaMissing(
+            "Spark needs Java 17 or newer, which was not found: install it (`apt install openjdk-17-jre-headless`, "
+            "`brew install openjdk@17`, `conda install openjdk=17`), or use `--engine local`, which works without it"
+        )
+
+
+def new_session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """A session on a master (default ``local[*]``), or the one that runs already."""
+    check_java()
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    _let_workers_find_us()
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName("spaseq").master(master or "local[*]")
+    options = f"-Dlog4j2.configurationFile=file:{QUIET}"
+    wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": options, **(settings or {})}
+    for name, value in wanted.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def _let_workers_find_us() -> None:
+    """Workers on this machine import the same package, also from a clone that is not installed."""
+    here = str(Path(spaseq.__file__).resolve().parents[1])
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if here not in paths:
+        os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, paths)])

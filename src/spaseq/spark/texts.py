@@ -1,0 +1,88 @@
+"""Terms of a dictionary as Arrow text, without a Python object per term where the dictionary allows it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spaseq.model.dictionary import TermDictionary
+from spaseq.spark.routing import Words, text_hash
+
+Ints = npt.NDArray[np.int32]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+_KNOWN_EVERYWHERE: Final = re.compile(r"-k\d+$")
+"""How the blank nodes of background graphs end; they are the same in every process."""
+
+
+def texts_of(dictionary: TermDictionary, ids: npt.NDArray[np.integer]) -> pa.LargeStringArray:
+    """The N-Triples texts of some ids."""
+    if not dictionary.promoted:
+        return pa.array([dictionary.ntriples(known) for known in ids.tolist()], pa.large_string())
+    arena = dictionary.promote()
+    count = len(arena) + 1
+    offsets, data = pa.py_buffer(arena.starts[: count + 1]), pa.py_buffer(arena.buffer)
+    everything = pa.LargeStringArray.from_buffers(count, offsets, data)
+    return everything.take(pa.array(ids))
+
+
+def local_texts(dictionary: TermDictionary, ids: npt.NDArray[np.integer], place: str) -> pa.LargeStringArray:
+    """The same, with blank nodes of events marked by where they were read.
+
+    Workers count repeated events apart from each other, so equal labels of two workers may be two nodes.
+    """
+    texts = texts_of(dictionary, ids)
+    blank = pc.starts_with(texts, "_:")
+    if not pc.any(blank).as_py():
+        return texts
+    marked = [
+        text if not text.startswith("_:") or _KNOWN_EVERYWHERE.search(text) else f"{text}{place}"
+        for text in texts.to_pylist()
+    ]
+    return pa.array(marked, pa.large_string())
+
+
+def encode_terms(dictionary: TermDictionary, texts: pa.LargeStringArray) -> Ints:
+    """The ids of terms: entry ``n`` is that of term number ``n``, entry 0 is unbound."""
+    ids = np.zeros(len(texts) + 1, np.int32)
+    ids[1:] = dictionary.encode_texts(texts.to_pylist())
+    return ids
+
+
+class KeyHashes:
+    """The hash of every term of a dictionary, computed once per term that serves as a key."""
+
+    def __init__(self, dictionary: TermDictionary) -> None:
+        self._dictionary = dictionary
+        self._hashes: Words = np.zeros(0, np.uint64)
+        self._known: npt.NDArray[np.bool_] = np.zeros(0, np.bool_)
+        self._generation = dictionary.generation
+
+    def of(self, ids: Ints) -> Words:
+        """The hashes of these ids, the same in every process; that of no term is 0."""
+        if self._generation != self._dictionary.generation:
+            self._known = np.zeros(0, np.bool_)
+            self._generation = self._dictionary.generation
+        size = len(self._dictionary) + 1
+        if len(self._known) < size:
+            room = max(size, 2 * len(self._known))
+            self._hashes, self._known = _grown(self._hashes, room), _grown(self._known, room)
+            self._known[0] = True
+        fresh = np.unique(ids[~self._known[ids]])
+        if len(fresh):
+            texts = texts_of(self._dictionary, fresh).to_pylist()
+            # Labels of blank nodes depend on the worker, so all of them are one key.
+            self._hashes[fresh] = [1 if text[0] == "_" else text_hash(text.encode()) for text in texts]
+            self._known[fresh] = True
+        return self._hashes[ids]
+
+
+def _grown(array: npt.NDArray[_Scalar], size: int) -> npt.NDArray[_Scalar]:
+    bigger = np.zeros(size, array.dtype)
+    bigger[: len(array)] = array
+    return bigger

@@ -1,0 +1,104 @@
+"""Many facts in one job: what the tests of this host run their cases with.
+
+A job costs a second, a case should not. Every case gets streams of its own, by name; the events of all cases
+stand in one DataFrame with a column ``stream``, and all queries run in one `match_all`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyoxigraph import Triple
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+
+from spaseq.model.events import GraphEvent
+from spaseq.model.matches import Match, MatchedEvent
+from spaseq.model.terms import term_of
+from spaseq.planner.compiled import CompiledQuery, compile_query
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A query over events and background graphs, with a name."""
+
+    name: str
+    query: str
+    events: tuple[GraphEvent, ...]
+    knowledge: dict[str, frozenset[Triple]]
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Many facts as one job: queries that share no stream and no graph, and one list of events."""
+
+    queries: dict[str, CompiledQuery]
+    events: list[tuple[str, GraphEvent]]
+    knowledge: dict[str, frozenset[Triple]]
+
+
+_STREAM = re.compile(r"(FROM\s+STREAM\s+\S+\s+<)([^>]*)(>)", re.IGNORECASE)
+
+
+def together(facts: Sequence[Fact]) -> Together:
+    """Facts side by side; one among others has its number in the names of its streams and graphs."""
+    queries, events, knowledge = {}, [], {}
+    for number, fact in enumerate(facts):
+        mark = f"/fact{number}" if len(facts) > 1 else ""
+        text = _STREAM.sub(rf"\g<1>\g<2>{mark}\g<3>", fact.query)
+        for iri, graph in fact.knowledge.items():
+            text = text.replace(f"<{iri}>", f"<{iri}{mark}>")
+            knowledge[f"{iri}{mark}"] = graph
+        queries[fact.name] = compile_query(text, name=fact.name)
+        events += [(f"{event.stream}{mark}", event) for event in fact.events]
+    return Together(queries, events, knowledge)
+
+
+EVENTS = "time bigint, triples array<struct<s:string,p:string,o:string>>, graph string, stream string"
+
+
+def event_row(stream: str, event: GraphEvent) -> tuple[int, list[tuple[str, str, str]], str | None, str]:
+    """An event as a row of `EVENTS`."""
+    triples = [(str(t.subject), str(t.predicate), str(t.object)) for t in event.triples]
+    return event.time, triples, None if event.name is None else str(event.name), stream
+
+
+def events_frame(spark: SparkSession, rows: Sequence[tuple[object, ...]], partitions: int) -> DataFrame:
+    """Rows of `EVENTS` as a DataFrame, in order, in so many partitions."""
+    frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, partitions), EVENTS)
+    return frame.withColumn("time", F.timestamp_micros("time"))
+
+
+def matches_by_query(answers: DataFrame) -> dict[str, list[Match]]:
+    """What `match_all` with provenance found, as the objects that the local engine gives."""
+    found: dict[str, list[Match]] = {}
+    exact = answers.withColumn("time", F.unix_micros("time")).withColumn("start", F.unix_micros("start"))
+    shown = exact.withColumn(
+        "events",
+        F.transform(
+            "events",
+            lambda event: F.struct(
+                event.step, event.stream, F.unix_micros(event.time).alias("time"), event.graph
+            ),
+        ),
+    )
+    for row in shown.collect():
+        found.setdefault(row["query"], []).append(match_of(row))
+    return found
+
+
+def match_of(row: Row) -> Match:
+    """A row of answers as a match."""
+    triples = row["triples"]
+    return Match(
+        row["time"],
+        row["start"],
+        {name: term_of(text) for name, text in (row["bindings"] or {}).items()},
+        tuple(MatchedEvent(e[0], e[1], e[2], None if e[3] is None else term_of(e[3])) for e in row["events"]),
+        None
+        if triples is None
+        else frozenset(Triple(term_of(t.s), term_of(t.p), term_of(t.o)) for t in triples),  # type: ignore[arg-type]
+        row["match"],
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator
 from typing import Final, cast
 
@@ -10,7 +11,7 @@ import numpy.typing as npt
 from pyoxigraph import RdfFormat
 
 from spaseq.io.assemble import GraphAssembler, instant_of, unreadable
-from spaseq.io.bad_input import BadInput, OnBad, excerpt
+from spaseq.io.bad_input import BadInput, OnBad, excerpt, fail
 from spaseq.io.blank_kernel import SCOPE_SIZE, event_keys, scope_blanks
 from spaseq.io.encode import encode_events
 from spaseq.io.lines import End, Step, assemble_lines, message_of, parse_line
@@ -299,3 +300,17 @@ def read_nquads(
 ) -> Iterator[EventBatch]:
     """The events of one N-Quads source, of which ``head`` has been read already."""
     return NQuadsReader(source, stream, index, dictionary, options, on_bad).read(head, reader)
+
+
+_SAMPLE: Final = (
+    b'_:b <urn:p> "x"@en <urn:g> .\n'
+    b'<urn:g> <http://www.w3.org/ns/prov#generatedAtTime> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .\n'
+)
+
+
+def warm_up() -> None:
+    """Compile the kernels, or load them from the disk, so that the first large input does not wait."""
+    empty = ByteReader(cast("io.FileIO", io.BytesIO()), iter(()))
+    options = ReadOptions()
+    for _ in read_nquads(_SAMPLE, empty, "", "urn:s", 0, TermDictionary(), options, fail):
+        pass

@@ -351,3 +351,12 @@ def test_a_dictionary_compacted_between_batches_is_followed(tmp_path: Path) -> N
         terms.compact([])
     assert seen == [str(i) for i in range(300)]
     assert len(terms) < 10
+
+
+def test_kernels_can_be_warmed_up_before_they_are_needed() -> None:
+    """After that nothing is left to compile."""
+    from spaseq.io.nquads import warm_up
+    from spaseq.io.nquads_kernel import lex_events
+
+    warm_up()
+    assert lex_events.signatures  # type: ignore[attr-defined]

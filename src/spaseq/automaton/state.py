@@ -113,6 +113,8 @@ class Memory:
     """Runs that the last sweep kept."""
     peak: int = 0
     """The most runs that ever waited at one time, the dead between two sweeps included."""
+    replaced: int = 0
+    """How often all partials and runs were numbered anew; in between they are only added to."""
     recycle: bool = True
     """Whether arrays are used again after a sweep."""
     module: ModuleType = kernels
@@ -218,6 +220,7 @@ class Memory:
 
     def replace(self, partials: Longs, slots: Ints, events: Longs, runs: Longs) -> None:
         """Let these partials and runs be all there is, packed, and enter the runs anew."""
+        self.replaced += 1
         fresh = self._recycled(len(partials), len(runs))
         fresh.partials[: len(partials)] = partials
         fresh.slots[: len(partials)] = slots

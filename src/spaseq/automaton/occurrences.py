@@ -33,6 +33,12 @@ class Pairs:
     floor: Longs
 
 
+def _uncounted(event: Longs, key: Ints) -> Pairs:
+    """Pairs for a query that asks neither what lies between events nor how many there are."""
+    zeros = np.zeros(len(event), np.int64)
+    return Pairs(event, key, zeros, zeros, zeros)
+
+
 def numbered(keys: Keys, times: Longs, event: Longs, key: Ints) -> Pairs:
     """Count instants and positions on, per partition; ``event`` ascends and so do their times."""
     if len(event) == 0:
@@ -107,7 +113,9 @@ class Assembler:
         if partition is None:
             self.keys.number(())
             partition = (np.arange(len(times)), np.zeros(len(times), np.int32))
-        pairs = numbered(self.keys, times, *partition)
+        pairs = (
+            numbered(self.keys, times, *partition) if self.program.counts_instants else _uncounted(*partition)
+        )
         single = {name: self._single(table, times, serials, pairs) for name, table in tables.items()}
         joined = [self._choice(choice, single) for choice in self.program.choices]
         self._remember(single, times)
@@ -115,10 +123,13 @@ class Assembler:
 
     def _single(self, table: MappingTable, times: Longs, serials: Longs, pairs: Pairs) -> Occurrences:
         """The occurrences of one GPM in every partition of its events."""
-        at = np.searchsorted(pairs.event, table.events)
-        many = np.searchsorted(pairs.event, table.events, side="right") - at
-        row = np.repeat(np.arange(len(table)), many)
-        pair = np.repeat(at, many) + np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+        if self.program.query.partition:
+            at = np.searchsorted(pairs.event, table.events)
+            many = np.searchsorted(pairs.event, table.events, side="right") - at
+            row = np.repeat(np.arange(len(table)), many)
+            pair = np.repeat(at, many) + np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+        else:
+            row, pair = np.arange(len(table)), table.events
         slots = np.zeros((len(row), max(len(self.program.variables), 1)), np.int32)
         for name, ids in table.columns.items():
             if name in self.program.variables:

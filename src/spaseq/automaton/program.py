@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from spaseq.algebra.contiguity import counts_instants
 from spaseq.algebra.events import (
     Absent,
     Assignment,
@@ -101,6 +102,8 @@ class SequenceProgram:
     tracks: tuple[Track, ...]
     counters: tuple[str, ...]
     """GPMs whose iterations are counted along."""
+    counts_instants: bool = True
+    """Whether the numbers of instants and positions matter at all."""
     step_names: tuple[str, ...] = field(default=())
     indexed: bool = True
     """Whether runs are indexed by what they wait for."""
@@ -162,6 +165,7 @@ def sequence_program(
                 if isinstance(node, IterationCount)
             )
         ),
+        counts_instants=counts_instants(query),
         indexed=stream_index,
         pushes_window=push_window,
         step_names=tuple("&".join(g.name for g in gpms(s.element)) for s in query.sequence.steps),

@@ -94,7 +94,9 @@ def answer_columns(program: Program, found: Found, evaluator: Evaluator, log: Ev
     if isinstance(form, SelectForm):
         for item in form.items:
             name = item.variable.name
-            if item.expression is not None:
+            if item.expression is not None and not len(found):
+                scope[name] = np.zeros(0, np.int32)
+            elif item.expression is not None:
                 reads = {n: scope[n] for n in expression_variables(item.expression) if n in scope}
                 for node in functions_in(item.expression):
                     reads[column_name(node)] = _function(program, found, node, evaluator)

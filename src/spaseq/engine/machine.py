@@ -24,7 +24,7 @@ from spaseq.engine.events import EventLog
 from spaseq.model.batch import EMPTY, EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
-from spaseq.planner.program import Observed, Program, match_gpms, match_keys
+from spaseq.planner.program import Observed, Program, keys_of_rows, match_gpms, match_keys
 
 Longs = npt.NDArray[np.int64]
 SMALL = 256
@@ -101,7 +101,7 @@ class Machine:
         tables = match_gpms(
             self.program, batch, self.dictionary, self.knowledge, self._now, observed=self._observed
         )
-        return self.step_tables(tables, batch.times, serials, self._partition(batch), now)
+        return self.step_tables(tables, batch.times, serials, self._partition(batch, tables), now)
 
     def step_tables(
         self,
@@ -128,11 +128,17 @@ class Machine:
         """No event will come any more: everything that waited for time is decided."""
         return self.step(EMPTY, FOREVER)
 
-    def _partition(self, batch: EventBatch) -> tuple[Longs, npt.NDArray[np.int32]] | None:
-        found = match_keys(self.program, batch, self.dictionary)
-        if found is None:
+    def _partition(
+        self, batch: EventBatch, tables: Mapping[str, MappingTable]
+    ) -> tuple[Longs, npt.NDArray[np.int32]] | None:
+        if not self.program.query.rewritten.partition:
             return None
-        event, keys = found
+        if self.program.keyed_rows:
+            event, keys = keys_of_rows(self.program, tables)
+        else:
+            found = match_keys(self.program, batch, self.dictionary)
+            assert found is not None
+            event, keys = found
         number = self.stage.memory.keys.number
         if len(keys) < SMALL:
             return event, np.array([number(tuple(key)) for key in keys.tolist()], np.int32)

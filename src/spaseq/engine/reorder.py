@@ -49,12 +49,23 @@ class ReorderBuffer:
         """
         if not len(batch):
             return EMPTY, np.zeros(0, np.intp)
+        if len(batch) == 1 and not self._held and not self._whole and self.lateness == 0:
+            return self._push_one(batch)
         seen = np.maximum.accumulate(np.concatenate([[self._latest], batch.times[:-1]]))
         floor = np.where(seen > BEFORE_ALL + self.lateness, seen - self.lateness, BEFORE_ALL)
         late = batch.times < np.maximum(floor, self.watermark)
         self._latest = max(self._latest, int(batch.times.max()))
         self._held.append(batch if not late.any() else batch.take(np.flatnonzero(~late)))
         return self.advance_to(self._latest - self.lateness), np.flatnonzero(late)
+
+    def _push_one(self, batch: EventBatch) -> tuple[EventBatch, npt.NDArray[np.intp]]:
+        """The commonest case, one event in order that nothing waits for, without any array arithmetic."""
+        time = int(batch.times[0])
+        if time < self.watermark or time < self._latest:
+            return EMPTY, np.zeros(1, np.intp)
+        self._latest = time
+        self.watermark = max(self.watermark, time)
+        return batch, np.zeros(0, np.intp)
 
     def advance_to(self, time: int) -> EventBatch:
         """Events that may go on when no event before this time will come any more."""

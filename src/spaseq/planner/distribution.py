@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from spaseq.algebra.events import Absent, Contiguity, EventQuery, EventWindow, Repeat, TimeWindow
+from spaseq.algebra.contiguity import uses_strict_contiguity
+from spaseq.algebra.events import EventQuery, EventWindow, TimeWindow
 from spaseq.algebra.visibility import bindable, certain
 from spaseq.errors import listed
 
@@ -79,25 +80,6 @@ def common_keys(query: EventQuery) -> tuple[str, ...]:
     sets = [certain(gpm) for gpm in query.gpms]
     common = frozenset.intersection(*sets) - query.iterated
     return tuple(name for name in bindable(query.gpms[0]) if name in common)
-
-
-def uses_strict_contiguity(query: EventQuery) -> bool:
-    """True if ``,`` may apply between two steps that occur, or between iterations."""
-    earlier = False
-    for step in query.sequence.steps:
-        if isinstance(step.quantifier, Absent):
-            continue
-        if earlier and step.operator is Contiguity.STRICT:
-            return True
-        # After an optional step it may be the first or not; if it is not, the default is `,`.
-        if isinstance(step.quantifier, Repeat) and _repeats_strictly(step.quantifier, first=not earlier):
-            return True
-        earlier = True
-    return False
-
-
-def _repeats_strictly(repeat: Repeat, *, first: bool) -> bool:
-    return repeat.maximum != 1 and repeat.operator(first_step=first) is Contiguity.STRICT
 
 
 def _cure_for_keys(query: EventQuery) -> str:

@@ -16,7 +16,7 @@ from pyoxigraph import Literal, NamedNode
 from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Iterated, walk
 from spaseq.algebra.patterns import Bgp
-from spaseq.algebra.visibility import key_triples, knowledge_graphs
+from spaseq.algebra.visibility import certain, key_triples, knowledge_graphs
 from spaseq.automaton.program import SequenceProgram, sequence_program
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import PatternPlan, compile_pattern
@@ -56,6 +56,8 @@ class Program:
     gpms: tuple[GpmPlan, ...]
     keys: tuple[KeyPlan, ...]
     sequence: SequenceProgram
+    keyed_rows: bool
+    """Whether every mapping binds the partition's key and events without one do not matter."""
     predicates: frozenset[NamedNode] | None
     """The only predicates any stage looks at; None if it may be any."""
 
@@ -115,7 +117,10 @@ def build_program(query: CompiledQuery) -> Program:
         join_index=switches.join_index,
         push_window=switches.push_window,
     )
-    return Program(query, plans, keys, sequence, predicates)
+    keyed = not sequence.counts_instants and all(
+        frozenset(rewritten.partition) <= certain(gpm) for gpm in rewritten.gpms
+    )
+    return Program(query, plans, keys, sequence, keyed, predicates)
 
 
 @dataclass(slots=True)
@@ -190,6 +195,20 @@ def _promising(
 
 def _own(program: Program, batch: EventBatch, stream: int) -> npt.NDArray[np.bool_] | None:
     return None if len(program.streams) == 1 else batch.streams == stream
+
+
+def keys_of_rows(program: Program, tables: Mapping[str, MappingTable]) -> tuple[Longs, Ints]:
+    """The (event, key) pairs of a partitioned query whose mappings all bind their key."""
+    variables = program.query.rewritten.partition
+    event = np.concatenate([table.events for table in tables.values()])
+    keys = np.concatenate(
+        [np.column_stack([table.column(name) for name in variables]) for table in tables.values()]
+    )
+    order = np.lexsort((*keys.T, event))
+    event, keys = event[order], keys[order]
+    fresh = np.ones(len(event), np.bool_)
+    fresh[1:] = (event[1:] != event[:-1]) | (keys[1:] != keys[:-1]).any(axis=1)
+    return event[fresh], keys[fresh]
 
 
 def match_keys(program: Program, batch: EventBatch, dictionary: TermDictionary) -> tuple[Longs, Ints] | None:

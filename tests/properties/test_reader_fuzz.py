@@ -119,8 +119,9 @@ def times_read(file: Path, options: ReadOptions, compiled: bool) -> set[int]:
         (trig, ".trig", False),
         (jsonld, ".jsonld", False),
         (ntriples, ".nt", False),
+        (ntriples, ".nt", True),
     ],
-    ids=["nquads", "nquads-kernel", "trig", "jsonld", "ntriples"],
+    ids=["nquads", "nquads-kernel", "trig", "jsonld", "ntriples", "ntriples-kernel"],
 )
 def test_damage_to_one_event_costs_no_other(
     tmp_path: Path, make: Callable[[random.Random, int], bytes], suffix: str, compiled: bool

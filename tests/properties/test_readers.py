@@ -228,3 +228,31 @@ def test_anonymous_nodes_are_labelled_alike_in_every_reading(file: Path) -> None
     )
     assert plainly(document, options()) == plainly(document, options())
     assert len(plainly(document, options())[0]) == 1
+
+
+@st.composite
+def triple_lines(draw: st.DrawFn) -> str:
+    """A line of N-Triples: mostly data, often a timestamp, sometimes rubbish."""
+    kind = draw(st.integers(0, 9))
+    if kind < 6:
+        return f"{draw(st.one_of(IRIS, BLANKS))} {draw(IRIS)} {draw(st.one_of(IRIS, BLANKS, LITERALS))} .{draw(ENDS)}"
+    if kind < 9:
+        return f"{draw(st.one_of(IRIS, BLANKS))} {STAMP} {draw(TIMES)} .{draw(ENDS)}"
+    return draw(st.sampled_from(["garbage\n", "<urn:a> <urn:b> <urn:c> <urn:d> .\n", f"<urn:a> {STAMP} 5\n"]))
+
+
+@given(
+    document=st.lists(triple_lines(), max_size=20).map("".join),
+    size=st.integers(1, 4),
+    chunk=st.sampled_from([1, 50, 300, 1 << 20]),
+)
+def test_triples_are_counted_alike_by_the_kernel_and_in_pieces(
+    file: Path, document: str, size: int, chunk: int
+) -> None:
+    """Same events, labels and bad input, whatever the piece."""
+    triples = file.with_suffix(".nt")
+    triples.write_bytes(document.encode("utf-8", "surrogatepass"))
+    whole = plainly(triples, ReadOptions(triples_per_event=size))
+    pieces_ = ReadOptions(triples_per_event=size, small_bytes=0, chunk_bytes=chunk)
+    assert plainly(triples, pieces_) == whole
+    assert by_kernel(triples, pieces_) == whole

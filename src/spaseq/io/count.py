@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyoxigraph import NamedNode, Quad, Triple
 
-from spaseq.io.assemble import QUOTED, Damage, Mark, RawEvent, Stamp, instant_of
+from spaseq.io.assemble import QUOTED, Damage, Mark, RawEvent, Stamp, instant_of, unreadable
 from spaseq.io.bad_input import BadInput, excerpt
 from spaseq.temporal.instants import TimeUnit
 
@@ -94,7 +94,7 @@ class TripleCounter:
             try:
                 time = instant_of(stamp.value, self._unit)
             except ValueError as error:
-                self._report(f"the event's timestamp cannot be read: {error}", stamp.at, stamp.text)
+                self._report(unreadable("the event", str(error)), stamp.at, stamp.text)
             else:
                 self.events.append(RawEvent(time, None, self._triples, at.position))
         self._begin()

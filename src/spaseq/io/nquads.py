@@ -8,13 +8,12 @@ from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
-from pyoxigraph import RdfFormat
 
-from spaseq.io.assemble import GraphAssembler, instant_of, unreadable
+from spaseq.io.assemble import instant_of, unreadable
 from spaseq.io.bad_input import BadInput, OnBad, excerpt, fail
 from spaseq.io.blank_kernel import SCOPE_SIZE, event_keys, scope_blanks
 from spaseq.io.encode import encode_events
-from spaseq.io.lines import End, Step, assemble_lines, message_of, parse_line
+from spaseq.io.lines import End, Step, message_of, parse_line
 from spaseq.io.nquads_kernel import (
     BLANK,
     EVENT_COLUMNS,
@@ -25,7 +24,6 @@ from spaseq.io.nquads_kernel import (
     NAME_END,
     NAME_START,
     POSITION,
-    STAMP_END,
     STAMP_LINE,
     STAMP_START,
     STATE,
@@ -37,6 +35,7 @@ from spaseq.io.nquads_kernel import (
     lex_events,
 )
 from spaseq.io.options import ReadOptions
+from spaseq.io.plain import assemble
 from spaseq.io.sources import ByteReader
 from spaseq.io.stamp_kernel import ELSEWHERE
 from spaseq.model.arena import PADDING, Arena
@@ -63,8 +62,10 @@ class NQuadsReader:
         dictionary: TermDictionary,
         options: ReadOptions,
         on_bad: OnBad,
+        per_event: int = 0,
     ) -> None:
         self._source = source
+        self._per_event = per_event
         self._stream = stream
         self._index = index
         self._dictionary = dictionary
@@ -81,7 +82,8 @@ class NQuadsReader:
     def _current_settings(self) -> Settings:
         options = self._options
         predicate = _padded(f"<{options.timestamp_predicate}>".encode())
-        return Settings(predicate, _SCALES[options.time_unit], options.keep_names, self._needed())
+        scale = _SCALES[options.time_unit]
+        return Settings(predicate, scale, options.keep_names, self._needed(), self._per_event)
 
     def _needed(self) -> npt.NDArray[np.bool_]:
         """For every predicate id whether a query mentions it; empty if all matter."""
@@ -145,15 +147,11 @@ class NQuadsReader:
 
     def _plain(self, data: Bytes, at: int, size: int, end: End | None) -> Step:
         """Some lines by pyoxigraph: as few as settle something."""
-        options = self._options
-        taken = self._patience
+        options, taken = self._options, self._patience
         while True:
             whole = at + taken >= size
             piece = data[at : min(at + taken, size)].tobytes()
-            assembler = GraphAssembler(options.timestamp_predicate, options.time_unit, self._source)
-            last = end if whole else None
-            predicate = options.timestamp_predicate
-            step = assemble_lines(piece, self._line, last, assembler, RdfFormat.N_QUADS, predicate)
+            step = assemble(piece, self._line, end if whole else None, options, self._source, self._per_event)
             if step.consumed or whole:
                 return step
             taken *= 2
@@ -190,7 +188,7 @@ class NQuadsReader:
             else:
                 break
         count = int(state.events)
-        good = self._read_stamps(data, count)
+        good = self._read_stamps(data, size, count)
         if len(self._labels):
             self._scope(data, count)
             self._labels = _fresh_labels()
@@ -198,7 +196,7 @@ class NQuadsReader:
         self._line += int(state.lines)
         return batch if good is None else batch.take(good), int(state.consumed), state.status == STOPPED
 
-    def _read_stamps(self, data: Bytes, count: int) -> npt.NDArray[np.int64] | None:
+    def _read_stamps(self, data: Bytes, size: int, count: int) -> npt.NDArray[np.int64] | None:
         """Read the timestamps that the kernel left; the ordinals of good events, None if all are."""
         events = self._columns.events
         left = np.flatnonzero(events[:count, TIME] == ELSEWHERE)
@@ -207,17 +205,17 @@ class NQuadsReader:
         bad: list[int] = []
         for row in left.tolist():
             event = events[row]
-            literal = data[event[STAMP_START] : event[STAMP_END]].tobytes()
+            line = _line_around(data, int(event[STAMP_START]), size)
             name = data[event[NAME_START] : event[NAME_END]].tobytes().decode()
             try:
-                quad = parse_line(b"<urn:x> <urn:x> " + literal + b" .")[0]
+                quad = parse_line(line)[0]
+                text = str(quad)
                 event[TIME] = instant_of(quad.object, self._options.time_unit)
                 continue
             except SyntaxError as error:
-                reason = message_of(error)
+                reason, text = message_of(error), line.decode("utf-8", "replace").rstrip()
             except ValueError as error:
-                reason = unreadable(name, str(error))
-            text = f"{name} <{self._options.timestamp_predicate}> {literal.decode('utf-8', 'replace')}"
+                reason = unreadable(name or "the event", str(error))
             position = self._line + int(event[STAMP_LINE])
             self._on_bad(BadInput(reason, self._source, position, "line", excerpt(text)))
             event[BLANK] = 0
@@ -270,6 +268,16 @@ def _padded(data: bytes) -> Bytes:
     return np.frombuffer(data + bytes(PADDING), np.uint8)
 
 
+def _line_around(data: Bytes, at: int, size: int) -> bytes:
+    """The line in which an offset lies."""
+    start, stop = at, at
+    while start > 0 and data[start - 1] != 10:
+        start -= 1
+    while stop < size and data[stop] != 10:
+        stop += 1
+    return data[start:stop].tobytes()
+
+
 def _fresh_labels() -> Arena:
     return Arena(1 << 10, 1 << 14)
 
@@ -297,9 +305,13 @@ def read_nquads(
     dictionary: TermDictionary,
     options: ReadOptions,
     on_bad: OnBad,
+    per_event: int = 0,
 ) -> Iterator[EventBatch]:
-    """The events of one N-Quads source, of which ``head`` has been read already."""
-    return NQuadsReader(source, stream, index, dictionary, options, on_bad).read(head, reader)
+    """The events of one N-Quads source, of which ``head`` has been read already.
+
+    With ``per_event`` it is N-Triples, of which so many make an event.
+    """
+    return NQuadsReader(source, stream, index, dictionary, options, on_bad, per_event).read(head, reader)
 
 
 _SAMPLE: Final = (

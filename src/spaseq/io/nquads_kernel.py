@@ -38,12 +38,16 @@ EVENT_COLUMNS: Final = 11
 
 
 class Settings(NamedTuple):
-    """What stays the same for a whole source; ``needed[id]`` says which predicates matter, empty means all."""
+    """What stays the same for a whole source; ``needed[id]`` says which predicates matter, empty means all.
+
+    ``per_event`` is how many triples make an event, 0 where graphs do.
+    """
 
     stamp_predicate: Bytes
     scale: int
     keep_names: bool
     needed: npt.NDArray[np.bool_]
+    per_event: int
 
 
 class Columns(NamedTuple):
@@ -216,12 +220,16 @@ def _close(columns: Columns, state: State, settings: Settings, base: Int) -> boo
 
 
 @inlined
+def _is_stamp(spans: Longs, settings: Settings) -> bool:
+    predicate = settings.stamp_predicate.ctypes.data
+    return _same(spans[2], spans[3], predicate, predicate + len(settings.stamp_predicate) - 16)
+
+
+@inlined
 def _take_stamp(columns: Columns, state: State, settings: Settings, base: Int) -> bool:
     """A triple of the default graph: the timestamp of the graph before or of the next one, or trouble."""
     spans = columns.spans
-    predicate = settings.stamp_predicate.ctypes.data
-    size = len(settings.stamp_predicate) - 16
-    if not _same(spans[2], spans[3], predicate, predicate + size) or load8(spans[4]) != 34:
+    if not _is_stamp(spans, settings) or load8(spans[4]) != 34:
         return _stop(state)
     if state.is_open and _same(spans[0], spans[1], state.name, state.name_end):
         state.after += 1
@@ -351,6 +359,33 @@ def _take_triple(columns: Columns, state: State, settings: Settings, terms: Term
 
 
 @lean
+def _take_counted(
+    columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms, base: Int
+) -> bool:
+    """A line without graph, where triples are counted into events as `spaseq.io.count` counts them."""
+    spans = columns.spans
+    stamp = _is_stamp(spans, settings)
+    full = state.is_open and state.rows == settings.per_event
+    if (full and not stamp) or (stamp and (state.before or load8(spans[4]) != 34)):
+        return _stop(state)
+    if not state.is_open:
+        state.is_open = 1
+        state.start, state.start_line, state.first_line = state.at, state.line, state.line
+        state.before = state.after = 0
+        state.name, state.name_end, state.name_id, state.has_blank = base, base, 0, 0
+        state.first_triple, state.rows = state.triples, 0
+    if stamp:
+        state.before = 1
+        state.before_from, state.before_to, state.before_line = spans[4], spans[5], state.line
+    elif not _take_triple(columns, state, settings, terms, labels):
+        return False
+    if state.before and state.rows == settings.per_event:
+        _finish(columns, state, settings, base)
+        state.before = 0
+    return True
+
+
+@lean
 def lex_events(
     data: Bytes, begin: Int, size: Int, final: bool, settings: Settings, terms: Terms, labels: Terms,
     columns: Columns, state: State,
@@ -370,7 +405,10 @@ def lex_events(
             state.status = STOPPED
             break
         if cut != NOTHING:
-            if spans[6] == 0:
+            if settings.per_event:
+                good = spans[6] == 0 and _take_counted(columns, state, settings, terms, labels, base)
+                state.status = state.status if good or state.status else STOPPED
+            elif spans[6] == 0:
                 good = _take_stamp(columns, state, settings, base)
             else:
                 if not (state.is_open and _same(spans[6], spans[7], state.name, state.name_end)):
@@ -388,8 +426,10 @@ def lex_events(
 @lean
 def _settle(columns: Columns, state: State, settings: Settings, base: Int, end: Int, final: bool) -> None:
     """Say how far everything is settled: up to the open graph, or to the end if this is the final piece."""
-    if final and state.status == GOING and (state.waiting or not _close(columns, state, settings, base)):
-        state.status = STOPPED
+    if final and state.status == GOING:
+        unfinished = state.is_open if settings.per_event else state.waiting
+        if unfinished or not _close(columns, state, settings, base):
+            state.status = STOPPED
     state.consumed, state.lines = min(state.at, end) - base, state.line
     if state.is_open:
         state.triples = state.first_triple

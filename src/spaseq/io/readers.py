@@ -1,6 +1,6 @@
 """Event files to events: batches of ids for the engine, plain objects for the reference.
 
-Both read the same steps. Large N-Quads inputs go through the byte kernel (`spaseq.io.nquads`), everything
+Both read the same steps. Large N-Quads and N-Triples go through the byte kernel (`spaseq.io.nquads`), all
 else through pyoxigraph. No more than a piece of input, or one event if it is larger, is held in memory.
 """
 
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Quad, RdfFormat, parse
 
 from spaseq.errors import InvalidArgument, listed
-from spaseq.io.assemble import GraphAssembler, RawEvent
+from spaseq.io.assemble import RawEvent
 from spaseq.io.bad_input import OnBad, fail
-from spaseq.io.count import TripleCounter
 from spaseq.io.jelly import read_jelly
 from spaseq.io.jsonld import JsonLdReader
-from spaseq.io.lines import Assembler, End, Step, assemble_lines
+from spaseq.io.lines import End, Step
 from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.plain import LineReader, assemble
 from spaseq.io.sources import ByteReader, PathLike, Source, find_sources
 from spaseq.io.trig import TrigReader, trig_quads
 from spaseq.model.dictionary import TermDictionary
@@ -68,12 +68,12 @@ def read_events(
     """
     if stream not in streams:
         raise InvalidArgument(f"`{stream}` is not one of the streams: {listed(streams)}")
-    return _batches(
+    return read_sources(
         find_sources(paths, file_format), stream, streams.index(stream), dictionary, options, on_bad
     )
 
 
-def _batches(
+def read_sources(
     sources: list[Source],
     stream: str,
     index: int,
@@ -81,21 +81,25 @@ def _batches(
     options: ReadOptions,
     on_bad: OnBad,
 ) -> Iterator[EventBatch]:
+    """The events of sources that the caller has found, or made: a part of a file is one as well."""
     seen = 0
     for source in sources:
         check_source(source, options)
         with source.open() as reader:
-            if source.format == "nquads":
+            if source.format in ("nquads", "ntriples"):
+                per_event = per_event_of(source, options)
                 head = b"" if dictionary.promoted else reader.read(max(options.small_bytes - seen, 0))
                 seen += len(head)
                 if dictionary.promoted or seen >= options.small_bytes:
                     from spaseq.io.nquads import read_nquads
 
                     yield from read_nquads(
-                        head, reader, source.name, stream, index, dictionary, options, on_bad
+                        head, reader, source.name, stream, index, dictionary, options, on_bad, per_event
                     )
                     continue
-                steps: Iterator[Step] = iter([_only_step(source, options, head, reader)])
+                steps: Iterator[Step] = iter(
+                    [assemble(head, 1, End(reader.damage), options, source.name, per_event)]
+                )
             else:
                 steps = _steps(source, reader, options)
             yield from _encoded(steps, source.name, stream, index, dictionary, options, on_bad)
@@ -133,6 +137,11 @@ def check_source(source: Source, options: ReadOptions) -> None:
         )
 
 
+def per_event_of(source: Source, options: ReadOptions) -> int:
+    """How many triples make an event of a source, 0 where graphs do."""
+    return (options.triples_per_event or 1) if source.format == "ntriples" else 0
+
+
 def read_steps(source: Source, options: ReadOptions) -> Iterator[Step]:
     """The events and the bad input of one file, by pyoxigraph and pyjelly."""
     with source.open() as reader:
@@ -148,34 +157,11 @@ def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator
         case "trig":
             yield from _pieces(TrigReader(options, source.name), reader, options.chunk_bytes)
         case "nquads" | "ntriples":
-            yield from _pieces(_Lines(source, options), reader, options.chunk_bytes)
+            lines = LineReader(options, source.name, per_event_of(source, options))
+            yield from _pieces(lines, reader, options.chunk_bytes)
 
 
-class _Lines:
-    """N-Quads or N-Triples piece by piece."""
-
-    def __init__(self, source: Source, options: ReadOptions) -> None:
-        self._source = source
-        self._options = options
-
-    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
-        """Events of a piece of input."""
-        options = self._options
-        predicate, unit, name = options.timestamp_predicate, options.time_unit, self._source.name
-        assembler: Assembler
-        if self._source.format == "ntriples":
-            assembler = TripleCounter(predicate, unit, name, options.triples_per_event or 1)
-            return assemble_lines(data, first_line, end, assembler, RdfFormat.N_TRIPLES, predicate)
-        assembler = GraphAssembler(predicate, unit, name)
-        return assemble_lines(data, first_line, end, assembler, RdfFormat.N_QUADS, predicate)
-
-
-def _only_step(source: Source, options: ReadOptions, data: bytes, reader: ByteReader) -> Step:
-    """A small file at once."""
-    return _Lines(source, options).step(data, 1, End(reader.damage))
-
-
-def _pieces(parser: _Lines | TrigReader | JsonLdReader, reader: ByteReader, size: int) -> Iterator[Step]:
+def _pieces(parser: LineReader | TrigReader | JsonLdReader, reader: ByteReader, size: int) -> Iterator[Step]:
     """Feed a reader piece by piece; what is not settled is read again with more behind it."""
     line, data, wanted = 1, b"", size
     while True:

@@ -30,6 +30,13 @@ _TOKEN = re.compile(
     rb"|(?P<mark>.)",
     re.DOTALL,
 )
+_BLOCK = re.compile(
+    rb'(?:[^"\'#<{}\\]++|<[^<>"{}|^`\x00-\x20]*+>|\\.|\#[^\n\r]*+'
+    rb'|"""(?:[^"\\]++|\\.|"(?!""))*+"""|\'\'\'(?:[^\'\\]++|\\.|\'(?!\'\'))*+\'\'\''
+    rb'|"(?!"")(?:[^"\\\n\r]++|\\.)*+"|\'(?!\'\')(?:[^\'\\\n\r]++|\\.)*+\')*+\}',
+    re.DOTALL,
+)
+"""What is inside the braces of a graph, up to the closing one, if nothing in it is unusual."""
 _COMMENT = re.compile(rb"#[^\n\r]*")
 _LONGEST_STRING: Final = 1 << 26
 _DOTTED: Final = (b"@PREFIX", b"@BASE", b"@VERSION")
@@ -157,31 +164,36 @@ def _names(prologue: bytes, text: bytes) -> frozenset[str]:
 
 def statements(data: bytes, final: bool) -> Iterator[Statement]:
     """The statements of a piece of TriG, in order; the last one only if its end is there."""
-    start, depth = -1, 0
+    start, depth, at = -1, 0, 0
     words: list[tuple[int, bytes]] = []
-    for found in _TOKEN.finditer(data):
-        kind, text, at = found.lastgroup, found[0], found.start()
+    while (found := _TOKEN.match(data, at)) is not None:
+        kind, text = found.lastgroup, found[0]
+        begin, at = at, found.end()
         if kind == "skip":
             continue
-        if not final and (
-            (found.end() == len(data) and kind != "brace") or _opens_long_string(data, text, at)
-        ):
+        if not final and ((at == len(data) and kind != "brace") or _opens_long_string(data, text, begin)):
             return  # more of it may follow
         if start < 0:
-            start, depth, words = at, 0, []
+            start, depth, words = begin, 0, []
         if text == b"{":
             label = _label_start(words)
             if label is not None and label > start:  # something without end before the block
                 yield Statement(start, label)
                 start = label
             depth, words = 1, []
+            block = _BLOCK.match(data, at)
+            if block is not None:  # nothing unusual up to its end
+                at = block.end()
+                yield Statement(start, at)
+                start = -1
+                continue
         elif text == b"}":
-            yield Statement(start, found.end())
+            yield Statement(start, at)
             start = -1
             continue
-        words.append((at, text))
+        words.append((begin, text))
         if depth == 0 and _ends(words, kind):
-            yield Statement(start, found.end(), words[0][1].upper() in _DOTTED + _UNDOTTED)
+            yield Statement(start, at, words[0][1].upper() in _DOTTED + _UNDOTTED)
             start = -1
     if final and start >= 0:
         yield Statement(start, len(data))

@@ -135,8 +135,8 @@ class Assembler:
             if name in self.program.variables:
                 slots[:, self.program.slot(name)] = ids[row]
         keep = np.ones(len(row), np.bool_)
-        if self.program.query.partition:
-            values = self._key_values()[pairs.key[pair]]
+        if self.program.query.partition and len(row):
+            values = self.keys.values[pairs.key[pair]]
             for slot in range(len(self.program.query.partition)):
                 keep &= (slots[:, slot] == 0) | (slots[:, slot] == values[:, slot])
                 slots[:, slot] = values[:, slot]
@@ -154,10 +154,6 @@ class Assembler:
             np.ones(len(row), np.bool_),
         )
         return found if bool(keep.all()) else found.take(keep)
-
-    def _key_values(self) -> Ints:
-        """The ids of every partition's key, by its number."""
-        return np.array(list(self.keys.numbers), np.int32).reshape(-1, len(self.program.query.partition))
 
     def _choice(self, choice: Choice, single: Mapping[str, Occurrences]) -> Occurrences:
         if len(choice.gpms) == 1:

@@ -81,10 +81,15 @@ class Keys:
     ordinal: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     floor: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     position: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    values: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
+    """The ids of every key, by its number."""
 
     def number(self, key: tuple[int, ...]) -> int:
         """The number of a key, new if it is."""
-        known = self.numbers.setdefault(key, len(self.numbers))
+        known = self.numbers.get(key)
+        if known is not None:
+            return known
+        known = self.numbers[key] = len(self.numbers)
         if known >= len(self.time):
             room = max(16, 2 * len(self.time))
             least = np.iinfo(np.int64).min
@@ -92,7 +97,15 @@ class Keys:
             self.ordinal = _longer(self.ordinal, room, 0)
             self.floor = _longer(self.floor, room, 0)
             self.position = _longer(self.position, room, 0)
+            self.values = np.resize(self.values, (room, len(key)))
+        self.values[known] = key
         return known
+
+    def remap(self, mapping: Ints) -> None:
+        """Follow a compaction of the dictionary (old id to new id)."""
+        count = len(self.numbers)
+        self.values[:count] = mapping[self.values[:count]]
+        self.numbers = {tuple(key): number for number, key in enumerate(self.values[:count].tolist())}
 
 
 def _longer(array: Longs, size: int, fill: int) -> Longs:

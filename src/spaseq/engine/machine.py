@@ -189,7 +189,8 @@ class Machine:
         count = int(store.counts[0])
         parts = [store.slots[:count, : self.id_slots], self._constants, self.events.names]
         parts += [part.slots for part in self.assembler.open.values()]
-        parts.append(np.array([i for key in self.stage.memory.keys.numbers for i in key], np.int32))
+        keys = self.stage.memory.keys
+        parts.append(keys.values[: len(keys.numbers)])
         if self.open_answers is not None:
             parts += list(self.open_answers.columns.values())
         return np.unique(np.concatenate([part.ravel() for part in parts])).astype(np.int64)
@@ -200,8 +201,7 @@ class Machine:
         store.slots[:, : self.id_slots] = mapping[store.slots[:, : self.id_slots]]
         self._constants = mapping[self._constants]
         self.events.remap(mapping)
-        keys = self.stage.memory.keys
-        keys.numbers = {tuple(int(mapping[i]) for i in key): n for key, n in keys.numbers.items()}
+        self.stage.memory.keys.remap(mapping)
         self.assembler.remap(mapping)
         if self.open_answers is not None:
             self.open_answers = self.open_answers.remapped(mapping)

@@ -1,0 +1,96 @@
+"""Peers: other engines on the same bytes, each in an environment of its own, so that none is a dependency here.
+
+The script `spaseq.bench.peers` speaks the lines of `spaseq.bench.worker` for all of them. It runs in a peer's
+environment if that was made (`spaseq bench peers install NAME`), else in this one if its packages are here.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from spaseq.bench.inputs import cache_folder
+from spaseq.errors import InvalidArgument, SpaseqError, did_you_mean, listed
+
+
+class PeerMissing(SpaseqError):
+    """A peer that cannot run here; the message says how to get it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Another engine: what must be installed for it, which module shows that it is, and what it does."""
+
+    name: str
+    packages: tuple[str, ...]
+    module: str
+    about: str
+
+
+PEERS: Final = {
+    peer.name: peer
+    for peer in (
+        Peer(
+            "pyoxigraph",
+            ("pyoxigraph>=0.5,<0.6",),
+            "pyoxigraph",
+            "one SPARQL query per event in a pyoxigraph store, runs in plain Python",
+        ),
+        Peer(
+            "rdflib",
+            ("rdflib>=7.1",),
+            "rdflib",
+            "one prepared SPARQL query per event in an rdflib graph, runs in plain Python",
+        ),
+        Peer(
+            "flink",
+            ("apache-flink>=2.0",),
+            "pyflink",
+            "Flink SQL, MATCH_RECOGNIZE over rows; needs Java 11 or newer",
+        ),
+    )
+}
+
+
+def peer(name: str) -> Peer:
+    """The peer of this name."""
+    if name not in PEERS:
+        raise InvalidArgument(f"`{name}` is no peer{did_you_mean(name, PEERS)}; there are {listed(PEERS)}")
+    return PEERS[name]
+
+
+def environment(name: str) -> Path:
+    """The folder of a peer's environment."""
+    return cache_folder() / "peers" / name
+
+
+def peer_python(name: str) -> str | None:
+    """The interpreter that can run a peer; None if there is none."""
+    own = environment(name) / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if own.exists():
+        return str(own)
+    return sys.executable if find_spec(peer(name).module) else None
+
+
+def peer_command(name: str) -> list[str]:
+    """How a peer is started."""
+    python = peer_python(name)
+    if python is None:
+        raise PeerMissing(f"{name} is not installed; `spaseq bench peers install {name}` does that")
+    return [python, str(Path(__file__).parent / "peers.py"), name]
+
+
+def install(name: str) -> Path:
+    """Make the environment of a peer and install its packages."""
+    folder = environment(name)
+    venv.create(folder, with_pip=True, clear=True)
+    command = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *peer(name).packages]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise PeerMissing(f"{name} cannot be installed here: {done.stderr.strip()[-1000:]}")
+    return folder

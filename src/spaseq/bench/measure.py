@@ -1,0 +1,245 @@
+"""Running a benchmark: all cells round by round, variants one after the other, every answer checked.
+
+The machine is shared and its speed drifts, so a round visits every cell once and rounds are repeated;
+ratios are taken within a round. The first round warms up and does not count.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from spaseq.bench.claims import judge
+from spaseq.bench.declared import Answer, Benchmark, Params, Variant, point_label
+from spaseq.bench.environments import PeerMissing, peer_command
+from spaseq.bench.inputs import Input, make_input
+from spaseq.bench.pool import Pool, Worker, WorkerFailed
+from spaseq.bench.queries import query_text
+from spaseq.bench.results import Cell, Result
+from spaseq.bench.tasks import Job, Outcome
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class _Work:
+    """A cell while it is measured."""
+
+    number: int
+    variant: Variant
+    point: Params
+    params: Params
+    data: Input
+    query: str
+    output: Path
+    expected: Answer | None
+    rounds: list[Outcome] = field(default_factory=list)
+    found: Answer | None = None
+    void: str = ""
+    skipped: str = ""
+    worker: Worker | None = None
+
+    @property
+    def job(self) -> Job:
+        """The cell as its worker gets it."""
+        return Job(
+            task=self.variant.task,
+            query=self.query,
+            streams=self.data.streams,
+            knowledge=self.data.knowledge,
+            output=str(self.output),
+            params=self.params,
+        )
+
+
+def measure(
+    benchmark: Benchmark,
+    profile: str = "quick",
+    *,
+    pool: Pool | None = None,
+    repeats: int | None = None,
+    say: Say = lambda _: None,
+) -> Result:
+    """Run a benchmark and judge its claims."""
+    began = time.perf_counter()
+    times = repeats or benchmark.profiles[profile].repeats
+    with _pool(pool) as workers, tempfile.TemporaryDirectory(prefix="spaseq-bench-") as folder:
+        works = _works(benchmark, profile, Path(folder), say)
+        for work in works:
+            _start(work, workers, benchmark)
+        for number in range(times + 1):
+            say(f"{benchmark.name}: {'warm-up' if not number else f'round {number} of {times}'}")
+            for work in _turned(works, number):
+                _round(work, warm_up=number == 0)
+        if benchmark.fresh:
+            for work in works:
+                workers.drop(_worker_name(work, benchmark))
+    cells = [_cell(work) for work in works]
+    axis = benchmark.axis
+    return Result(
+        name=benchmark.name,
+        title=benchmark.title,
+        question=benchmark.question,
+        source=benchmark.source,
+        axis=axis.name if axis else "",
+        unit=axis.unit if axis else "",
+        log=axis.log if axis else False,
+        plots=list(benchmark.plots),
+        query=works[0].query,
+        seconds=time.perf_counter() - began,
+        cells=cells,
+        claims=[judge(claim, cells) for claim in benchmark.claims],
+    )
+
+
+def answers_of(benchmark: Benchmark, profile: str, say: Say = lambda _: None) -> dict[str, Answer]:
+    """The answers as they come out now, by key; every cell of one key must give the same one."""
+    found: dict[str, Answer] = {}
+    with Pool() as workers, tempfile.TemporaryDirectory(prefix="spaseq-bench-") as folder:
+        for work in _works(benchmark, profile, Path(folder), say):
+            key = benchmark.answer_key(profile, work.point, work.variant)
+            if work.variant.answer or key in found:
+                continue
+            work.expected = None
+            _start(work, workers, benchmark)
+            _round(work, warm_up=True)
+            if work.found is None:
+                raise WorkerFailed(f"{benchmark.name}, {key}: {work.void or work.skipped}")
+            found[key] = work.found
+            say(f"{benchmark.name}: {key} = {work.found}")
+    return found
+
+
+@contextmanager
+def _pool(given: Pool | None) -> Iterator[Pool]:
+    if given is not None:
+        yield given
+        return
+    with Pool() as own:
+        yield own
+
+
+def _works(benchmark: Benchmark, profile: str, folder: Path, say: Say) -> list[_Work]:
+    works = []
+    for point in benchmark.points(profile):
+        for variant in benchmark.variants:
+            params = benchmark.values(profile, point, variant)
+            say(f"{benchmark.name}: input of {point_label(point) or benchmark.workload}")
+            works.append(
+                _Work(
+                    number=len(works),
+                    variant=variant,
+                    point=point,
+                    params=params,
+                    data=make_input(benchmark.workload, params),
+                    query=query_text(benchmark.query, params),
+                    output=folder / f"{len(works)}.jsonl",
+                    expected=benchmark.expected.get(benchmark.answer_key(profile, point, variant)),
+                )
+            )
+    return works
+
+
+def _worker_name(work: _Work, benchmark: Benchmark) -> str:
+    """Variants have a process each; cells too where memory is compared."""
+    peer = work.params.get("peer", "")
+    place = [variant.name for variant in benchmark.variants].index(work.variant.name)
+    return f"fresh {work.number}" if benchmark.fresh else f"{peer or place}"
+
+
+def _start(work: _Work, pool: Pool, benchmark: Benchmark) -> None:
+    try:
+        command = peer_command(str(work.params["peer"])) if work.variant.task == "peer" else None
+        work.worker = pool.worker(_worker_name(work, benchmark), command)
+        work.worker.prepare(work.number, work.job)
+    except PeerMissing as error:
+        work.skipped = str(error)
+    except WorkerFailed as error:
+        work.void = str(error)
+
+
+def _turned(works: list[_Work], number: int) -> list[_Work]:
+    """The cells in an order that begins elsewhere in every round, so that none is always first."""
+    cut = number % len(works)
+    return works[cut:] + works[:cut]
+
+
+def _round(work: _Work, *, warm_up: bool) -> None:
+    if work.worker is None or work.void or work.skipped:
+        return
+    try:
+        outcome = work.worker.go(work.number)
+    except WorkerFailed as error:
+        work.void = str(error)
+        return
+    _check(work, outcome)
+    if not warm_up:
+        work.rounds.append(outcome)
+
+
+def _check(work: _Work, outcome: Outcome) -> None:
+    """A wrong answer voids the time."""
+    if outcome.get("bad"):
+        work.void = f"{outcome['bad']:.0f} events of the generated input were refused"
+        return
+    if work.variant.task == "parse":
+        quads = outcome["quads"]
+        work.found = Answer(int(quads) if isinstance(quads, float) else 0, "")
+        wanted: Answer | None = Answer(work.data.quads, "")
+    else:
+        work.found = answer_in(work.output)
+        wanted = work.expected
+    if wanted is None:
+        work.void = "no answer is declared; check one and write it with `spaseq bench pin`"
+    elif work.found != wanted:
+        work.void = f"wrong answer: {work.found.count} lines ({work.found.digest}), expected {wanted}"
+
+
+def answer_in(path: Path) -> Answer:
+    """How many lines a file has, and the digest of its sorted lines: order within an instant is free."""
+    lines = sorted(path.read_bytes().splitlines()) if path.exists() else []
+    return Answer(len(lines), hashlib.sha256(b"\n".join(lines)).hexdigest()[:16])
+
+
+def _cell(work: _Work) -> Cell:
+    rounds = work.rounds
+    at = work.point.get("at")
+    return Cell(
+        variant=work.variant.name,
+        task=work.variant.task,
+        at=point_label(work.point),
+        x=float(at) if isinstance(at, (int, float)) else None,
+        events=work.data.events,
+        quads=work.data.quads,
+        size=work.data.size,
+        cpu=[_number(each, "cpu") for each in rounds],
+        wall=[_number(each, "wall") for each in rounds],
+        memory=max((_number(each, "memory") for each in rounds), default=0.0),
+        peak_runs=int(max((_number(each, "peak_runs") for each in rounds), default=0.0)),
+        matches=work.found.count if work.found and work.variant.task != "parse" else 0,
+        stages=_middle(rounds, "stages"),
+        latency=_middle(rounds, "latency"),
+        void=work.void,
+        skipped=work.skipped,
+        note=work.variant.note,
+    )
+
+
+def _number(outcome: Outcome, name: str) -> float:
+    value = outcome.get(name, 0.0)
+    return value if isinstance(value, (int, float)) else 0.0
+
+
+def _middle(rounds: list[Outcome], name: str) -> dict[str, float]:
+    """The table of the middle round, so that its parts belong together."""
+    tables = [table for each in rounds if isinstance(table := each.get(name), dict)]
+    if not tables:
+        return {}
+    key = "p99" if name == "latency" else None
+    ordered = sorted(tables, key=lambda table: table.get(key, 0.0) if key else sum(table.values()))
+    return ordered[(len(ordered) - 1) // 2]

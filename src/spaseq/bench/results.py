@@ -1,0 +1,167 @@
+"""Results of a run as values and as JSON: every number with what it takes to judge it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from spaseq.errors import InvalidArgument
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One variant at one point: its rounds, and whether they count."""
+
+    variant: str
+    task: str
+    at: str
+    x: float | None
+    """The point as a number, if it is one."""
+    events: int
+    quads: int
+    size: int
+    cpu: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+    memory: float = 0.0
+    peak_runs: int = 0
+    matches: int = 0
+    stages: dict[str, float] = field(default_factory=dict)
+    latency: dict[str, float] = field(default_factory=dict)
+    void: str = ""
+    """Why the times do not count: a wrong answer, bad input, a failure."""
+    skipped: str = ""
+    """Why there are none: the peer is not installed, for example."""
+    note: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """True if there are times and the answer was right."""
+        return bool(self.cpu) and not self.void and not self.skipped
+
+    @property
+    def cpu_median(self) -> float:
+        """The middle of the CPU times."""
+        return median(self.cpu)
+
+    @property
+    def wall_median(self) -> float:
+        """The middle of the wall times."""
+        return median(self.wall)
+
+    def measure(self, name: str) -> float | None:
+        """A measured value by its name; None if this cell has none."""
+        if not self.counts:
+            return None
+        if name.startswith("stage:"):
+            return self.stages.get(name.removeprefix("stage:"))
+        values = {"cpu": self.cpu_median, "wall": self.wall_median, "memory": self.memory or None}
+        return values.get(name, self.latency.get(name))
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A claim with the number that decides it."""
+
+    says: str
+    value: float | None
+    bar: str
+    holds: bool | None
+    """None if it could not be decided."""
+    paper: bool
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A benchmark that was run."""
+
+    name: str
+    title: str
+    question: str
+    source: str
+    axis: str
+    unit: str
+    log: bool
+    plots: list[str]
+    query: str
+    seconds: float
+    cells: list[Cell]
+    claims: list[Verdict]
+
+    def cell(self, variant: str, at: str) -> Cell | None:
+        """The cell of a variant at a point."""
+        return next((c for c in self.cells if c.variant == variant and c.at == at), None)
+
+    @property
+    def variants(self) -> list[str]:
+        """The variants in order."""
+        return list(dict.fromkeys(cell.variant for cell in self.cells))
+
+    @property
+    def points(self) -> list[str]:
+        """The points in order."""
+        return list(dict.fromkeys(cell.at for cell in self.cells))
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """All results of one run, with the machine and the versions they were measured on."""
+
+    profile: str
+    started: str
+    seconds: float
+    machine: dict[str, str]
+    versions: dict[str, str]
+    commit: str
+    results: list[Result]
+
+    def to_json(self) -> str:
+        """The book as JSON."""
+        return json.dumps({"version": VERSION, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
+
+    def save(self, path: Path) -> None:
+        """Write the book."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(self.to_json(), encoding="utf-8")
+
+
+def load_book(path: Path) -> Book:
+    """Read a book that `save` wrote."""
+    try:
+        table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if table.pop("version") != VERSION:
+            raise InvalidArgument(f"{path} is of another version; run the benchmarks again")
+        results = [
+            Result(
+                **{
+                    **each,
+                    "cells": [Cell(**cell) for cell in each["cells"]],
+                    "claims": [Verdict(**claim) for claim in each["claims"]],
+                }
+            )
+            for each in table.pop("results")
+        ]
+        return Book(**table, results=results)
+    except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+        raise InvalidArgument(f"{path} is no result of `spaseq bench run`: {error}") from None
+
+
+def merged(old: Book, new: Book) -> Book:
+    """The new book with the benchmarks of the old one that it lacks."""
+    fresh = {result.name: result for result in new.results}
+    kept: Sequence[Result] = [result for result in old.results if result.name not in fresh]
+    return Book(
+        new.profile,
+        new.started,
+        old.seconds + new.seconds,
+        new.machine,
+        new.versions,
+        new.commit,
+        sorted([*kept, *new.results], key=lambda result: result.name),
+    )

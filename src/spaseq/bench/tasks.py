@@ -1,0 +1,229 @@
+"""What a worker measures: a run from bytes to matches, a parser alone, single pushes, a cold start.
+
+A task is prepared once, outside any measurement, and then called once per round. It returns its numbers;
+matches go to a file, which the harness reads and checks.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias, TypedDict
+
+Outcome: TypeAlias = dict[str, float | dict[str, float]]
+"""The numbers of one round."""
+
+SPASEQ = "import sys; sys.argv[0] = 'spaseq'; from spaseq.cli import main; main()"
+
+
+class Job(TypedDict):
+    """A cell as a worker gets it."""
+
+    task: str
+    query: str
+    streams: dict[str, str]
+    knowledge: dict[str, str]
+    output: str
+    params: dict[str, str | int | float | bool]
+
+
+Round: TypeAlias = Callable[[], Outcome]
+
+
+def prepare(job: Job) -> Round:
+    """What is called once per round."""
+    tasks: Mapping[str, Callable[[Job], Round]] = {
+        "run": run_task,
+        "parse": parse_task,
+        "push": push_task,
+        "start": start_task,
+        "spark": spark_task,
+    }
+    return tasks[job["task"]](job)
+
+
+def measured(work: Callable[[], Outcome]) -> Outcome:
+    """The outcome with CPU time, wall time and the peak of memory."""
+    reset_peak()
+    wall, cpu = time.perf_counter(), time.process_time()
+    found = work()
+    took = {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}
+    return {**took, "memory": float(peak_memory()), **found}
+
+
+# --- memory -------------------------------------------------------------------------------------
+
+
+def reset_peak() -> None:
+    """Forget the peak so far, where the system can (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError:
+        return
+
+
+def peak_memory() -> int:
+    """The largest resident size since the last reset, in bytes."""
+    try:
+        for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    scale = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+
+
+# --- tasks --------------------------------------------------------------------------------------
+
+
+def run_task(job: Job) -> Round:
+    """The in-process engine from files to written matches: exactly what `spaseq run --engine local` does."""
+    from spaseq.bench.stages import Stopwatch, watching
+    from spaseq.engine.inputs import NamedQuery
+    from spaseq.engine.job import LocalRun
+    from spaseq.engine.request import RunRequest
+    from spaseq.planner.compiled import compile_query
+    from spaseq.planner.optimisations import Optimisations
+
+    without = str(job["params"].get("without", "")).split()
+    query = compile_query(job["query"], optimisations=Optimisations.without(*without))
+    output = Path(job["output"])
+    request = RunRequest(
+        queries=(NamedQuery("query", query),),
+        streams=tuple(job["streams"].items()),
+        knowledge=tuple(job["knowledge"].items()),
+        output=output,
+        quarantine=output.with_suffix(".quarantine"),
+        max_runs=None,
+    )
+    split = job["params"].get("split") is True
+
+    def work() -> Outcome:
+        run = LocalRun(request)
+        report = run.run()
+        peak = max(each.machine.stage.memory.peak for each in run.session.runs)
+        return {"peak_runs": float(peak), "bad": float(report.status.bad)}
+
+    def split_work() -> Outcome:
+        watch = Stopwatch()
+        with watching(watch):
+            found = work()
+        return {**found, "stages": watch.stop()}
+
+    return lambda: measured(split_work if split else work)
+
+
+def parse_task(job: Job) -> Round:
+    """pyoxigraph parses the same bytes, already in memory, and throws every quad away."""
+    from pyoxigraph import RdfFormat, parse
+
+    texts = [Path(path).read_bytes() for path in job["streams"].values()]
+
+    def work() -> Outcome:
+        quads = 0
+        for text in texts:
+            for _ in parse(text, format=RdfFormat.N_QUADS):
+                quads += 1
+        return {"quads": float(quads)}
+
+    return lambda: measured(work)
+
+
+def push_task(job: Job) -> Round:
+    """Single events pushed at a steady rate; how long each match took from the push of its last event.
+
+    A push that begins late because the one before it was slow counts from the time it was due. Without
+    ``cold`` as many events as ``warm`` says are pushed first, as fast as they go, and not counted.
+    """
+    from spaseq.engine.embedded import Engine
+    from spaseq.io.readers import read_graph_events
+
+    ((_, path),) = job["streams"].items()
+    (stream,) = Engine(job["query"]).program.streams
+    events = list(read_graph_events(path, stream=stream))
+    rate, warm = float(job["params"].get("rate", 2000)), int(job["params"].get("warm", 0))
+    from spaseq.io.result_json import match_line
+
+    def work() -> Outcome:
+        engine = Engine(job["query"])
+        found = [match for event in events[:warm] for match in engine.push(event)]
+        every: list[float] = []
+        to_match: list[float] = []
+        begin, free = time.perf_counter(), 0.0
+        for number, event in enumerate(events[warm:]):
+            due = begin + number / rate
+            while (now := time.perf_counter()) < due:
+                if due - now > 0.0005:
+                    time.sleep(due - now - 0.0003)
+            since = due if free > due else now
+            matches = engine.push(event)
+            free = time.perf_counter()
+            every.append(free - since)
+            if matches:
+                to_match.append(free - since)
+                found += matches
+        found += engine.finish()
+        with Path(job["output"]).open("w", encoding="utf-8") as out:
+            out.writelines(match_line(match) for match in found)
+        return {
+            "peak_runs": float(engine.metrics.peak_runs),
+            "latency": {**percentiles(to_match), "all_p99": percentiles(every).get("p99", 0.0)},
+        }
+
+    return lambda: measured(work)
+
+
+def percentiles(seconds: list[float]) -> dict[str, float]:
+    """The median, the 99th percentile and the greatest, in milliseconds."""
+    if not seconds:
+        return {}
+    ordered = sorted(seconds)
+    at = {"p50": 0.5, "p99": 0.99, "max": 1.0}
+    return {
+        name: 1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))] for name, share in at.items()
+    }
+
+
+def start_task(job: Job) -> Round:
+    """A new process for a small file: from the command to the last match."""
+    return _command(job, ["--engine", "local"])
+
+
+def spark_task(job: Job) -> Round:
+    """A new process with a Spark session of its own, its start included."""
+    cores = job["params"].get("cores", 2)
+    return _command(job, ["--engine", "spark", "--master", f"local[{cores}]"])
+
+
+def _command(job: Job, options: list[str]) -> Round:
+    output = Path(job["output"])
+    query = output.with_suffix(".spaseq")
+    query.write_text(job["query"], encoding="utf-8")
+    command = [sys.executable, "-c", SPASEQ, "run", str(query), "--output", str(output), "--no-progress"]
+    command += options + ["--quarantine", str(output.with_suffix(".quarantine"))]
+    for alias, path in job["streams"].items():
+        command += ["--stream", f"{alias}={path}"]
+    for iri, path in job["knowledge"].items():
+        command += ["--kb", f"{iri}={path}"]
+
+    def work() -> Outcome:
+        before = _children()
+        wall = time.perf_counter()
+        done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, check=False)
+        took = time.perf_counter() - wall
+        if done.returncode:
+            raise RuntimeError(done.stderr.strip()[-2000:] or f"exit status {done.returncode}")
+        return {"wall": took, "cpu": _children() - before}
+
+    return work
+
+
+def _children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -204,38 +204,32 @@ def jelly_file(frames: list[list[tuple[object, ...]]], physical: str) -> bytes:
     from pyjelly import jelly
     from pyjelly.integrations.generic.generic_sink import GenericStatementSink, Quad
     from pyjelly.integrations.generic.generic_sink import Triple as JellyTriple
-    from pyjelly.integrations.generic.serialize import grouped_stream_to_file
-    from pyjelly.options import LookupPreset, StreamParameters, StreamTypes
-    from pyjelly.serialize.streams import SerializerOptions
+    from pyjelly.integrations.generic.serialize import GenericSinkTermEncoder, stream_frames
+    from pyjelly.options import StreamParameters
+    from pyjelly.serialize.ioutils import write_delimited
+    from pyjelly.serialize.streams import GraphStream, QuadStream, SerializerOptions, TripleStream
 
-    kinds = {
-        "quads": (jelly.PHYSICAL_STREAM_TYPE_QUADS, jelly.LOGICAL_STREAM_TYPE_DATASETS),
-        "graphs": (jelly.PHYSICAL_STREAM_TYPE_GRAPHS, jelly.LOGICAL_STREAM_TYPE_NAMED_GRAPHS),
-        "triples": (jelly.PHYSICAL_STREAM_TYPE_TRIPLES, jelly.LOGICAL_STREAM_TYPE_GRAPHS),
-    }
-    kind, logical = kinds[physical]
-    types = StreamTypes(physical_type=kind, logical_type=logical)
-    sinks = []
-    for frame in frames:
-        sink = GenericStatementSink()
-        for statement in frame:
-            sink.add(JellyTriple(*statement) if physical == "triples" else Quad(*statement))
-        sinks.append(sink)
-    options = SerializerOptions(
-        logical_type=types.logical_type, params=StreamParameters(), lookup_preset=LookupPreset()
+    kinds = {"quads": QuadStream, "graphs": GraphStream, "triples": TripleStream}
+    logical = (
+        jelly.LOGICAL_STREAM_TYPE_GRAPHS if physical == "triples" else jelly.LOGICAL_STREAM_TYPE_DATASETS
+    )
+    options = SerializerOptions(logical_type=logical, params=StreamParameters())
+    stream = kinds[physical](
+        encoder=GenericSinkTermEncoder(lookup_preset=options.lookup_preset), options=options
     )
     out = io.BytesIO()
-    if physical == "graphs":
-        from pyjelly.serialize.streams import GraphStream
-
-        options.logical_type = logical
-        assert GraphStream is not None
-    grouped_stream_to_file((sink for sink in sinks), out, options=options)
+    for statements in frames:
+        sink = GenericStatementSink()
+        for statement in statements:
+            sink.add(JellyTriple(*statement) if physical == "triples" else Quad(*statement))
+        for frame in stream_frames(stream, sink):
+            write_delimited(frame, out)
     return out.getvalue()
 
 
-def test_a_jelly_frame_is_an_event(tmp_path: Path) -> None:
-    """Quads with a timestamp in the default graph; frames that are no event are reported by number."""
+@pytest.mark.parametrize("physical", ["quads", "graphs"])
+def test_a_jelly_frame_is_an_event(tmp_path: Path, physical: str) -> None:
+    """Quads or graphs with a timestamp in the default graph; frames that are no event are reported by number."""
     from pyjelly.integrations.generic.generic_sink import IRI, DefaultGraph
     from pyjelly.integrations.generic.generic_sink import BlankNode as JellyBlank
     from pyjelly.integrations.generic.generic_sink import Literal as JellyLiteral
@@ -254,7 +248,7 @@ def test_a_jelly_frame_is_an_event(tmp_path: Path) -> None:
         [quad, (g, IRI(STAMP), JellyLiteral("soon", None, None), DefaultGraph)],
         [quad, stamp],
     ]
-    (tmp_path / "a.jelly").write_bytes(jelly_file(frames, "quads"))
+    (tmp_path / "a.jelly").write_bytes(jelly_file(frames, physical))
     events, bad = read(tmp_path / "a.jelly")
     assert [(event.time, event.name, event.position, len(event.triples)) for event in events] == [
         (5000, G, 1, 2),

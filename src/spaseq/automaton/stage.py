@@ -44,7 +44,7 @@ from spaseq.errors import SpaseqError
 
 
 class TooManyRuns(SpaseqError):
-    """The limit on runs was reached; nothing was dropped silently."""
+    """The limit on runs, or on their memory, was reached; nothing was dropped silently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,7 @@ class SequenceStage:
         evaluator: Evaluator,
         *,
         max_runs: int | None = None,
+        max_memory: int | None = None,
         compile_kernels: bool | None = None,
         with_events: bool = True,
         recycle: bool = True,
@@ -97,6 +98,7 @@ class SequenceStage:
         self._verdicts = Verdicts(program, evaluator)
         self._tiers = Tiers(compile_kernels=compile_kernels)
         self._max_runs = max_runs
+        self._max_memory = max_memory
         self._with_events = with_events
         self._bag_slots = bag_slots
         leaving = self.tables.steps[:, STEP_LEAVING + 1] - self.tables.steps[:, STEP_LEAVING]
@@ -108,7 +110,7 @@ class SequenceStage:
         found = list(self._advance(rows, values))
         found.append(self._take())
         found.append(self._take_waiting(now))
-        if self.memory.needs_sweep():
+        if self.memory.needs_sweep() or self._over_limit():
             self.memory.sweep(now)
             self._check_limit()
         return _together(found)
@@ -130,23 +132,32 @@ class SequenceStage:
                     continue
                 if memory.needs_sweep():
                     yield self._take()
-                    memory.sweep(int(rows.times[row, ROW_TIME]))
+                    memory.sweep(int(rows.times[row, ROW_TIME]), counted=False)
                     self._check_limit()
                 memory.make_room(count, self._most)
+                self._check_limit()
                 first = row
 
+    def _over_limit(self) -> bool:
+        many = self._max_runs is not None and self.memory.runs > self._max_runs
+        return many or (self._max_memory is not None and self.memory.bytes > self._max_memory)
+
     def _check_limit(self) -> None:
-        if self._max_runs is None or self.memory.live <= self._max_runs:
+        """Raise if more waits than was allowed, with the step that most runs wait for."""
+        memory = self.memory
+        if self._max_runs is not None and memory.live > self._max_runs:
+            reason = f"{memory.live:,} runs wait, more than max_runs={self._max_runs:,}"
+        elif self._max_memory is not None and memory.bytes > self._max_memory:
+            reason = f"the runs take {memory.bytes:,} bytes, more than max_memory={self._max_memory:,}"
+        else:
             return
-        store = self.memory.store
-        running = store.runs[: int(store.counts[RUNS]), IN]
+        running = memory.store.runs[: int(memory.store.counts[RUNS]), IN]
         targets = self.tables.transitions[running, TRANSITION_TARGET]
-        busiest = int(np.bincount(targets).argmax())
+        busiest = int(np.bincount(targets).argmax()) if len(targets) else 0
         names = (*self.program.step_names, "the end of the window")
         raise TooManyRuns(
-            f"{self.memory.live:,} runs wait, more than max_runs={self._max_runs:,}; most of them, "
-            f"{int((targets == busiest).sum()):,}, wait for {names[busiest]}. Make the window smaller, use `;` "
-            "instead of `:`, or add a condition to the steps before it"
+            f"{reason}; most of them, {int((targets == busiest).sum()):,}, wait for {names[busiest]}. Make the "
+            "window smaller, use `;` instead of `:`, or add a condition to the steps before it"
         )
 
     # --- matches --------------------------------------------------------------------------------

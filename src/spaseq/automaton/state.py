@@ -142,6 +142,11 @@ class Memory:
         """Runs that wait, some of them perhaps dead."""
         return int(self.store.counts[RUNS] - self.store.counts[DEAD])
 
+    @property
+    def bytes(self) -> int:
+        """The size of all arrays."""
+        return sum(array.nbytes for array in self.store)
+
     def needs_sweep(self) -> bool:
         """True when at least as many runs came since the last sweep as it kept."""
         return int(self.store.counts[RUNS]) > 2 * self.live + 4096
@@ -179,8 +184,12 @@ class Memory:
 
     # --- forgetting -----------------------------------------------------------------------------
 
-    def alive(self, time: int) -> npt.NDArray[np.bool_]:
-        """Which runs an event at this time or later may still concern."""
+    def alive(self, time: int, *, counted: bool) -> npt.NDArray[np.bool_]:
+        """Which runs an event at this time or later may still concern.
+
+        ``counted`` says that the counts of instants and positions stand at this time; in the middle of a
+        batch they stand at its end already, and say nothing.
+        """
         store, tables = self.store, self.tables
         runs = store.runs[: int(store.counts[RUNS])]
         partial = store.partials[runs[:, OF]]
@@ -190,6 +199,8 @@ class Memory:
         alive = (runs[:, ALIVE] == 1) & (waits | (deadline >= time) | (not pushed))
         alive &= np.where(waits, runs[:, BLOCKED] > deadline, runs[:, BLOCKED] >= time)
         alive &= (operator != NEXT) | (runs[:, USED] >= time)
+        if not counted:
+            return np.asarray(alive, np.bool_)
         key = partial[:, KEY]
         alive &= (operator != STRICT) | (self.keys.ordinal[key] <= partial[:, ORDINAL] + 1)
         kind, size = int(tables.window[0]), int(tables.window[1])
@@ -197,14 +208,13 @@ class Memory:
             alive &= self.keys.floor[key] - partial[:, LOW] < size
         elif kind == TUMBLING_EVENTS:
             alive &= self.keys.floor[key] // size == partial[:, LOW] // size
-        kept: npt.NDArray[np.bool_] = alive
-        return kept
+        return np.asarray(alive, np.bool_)
 
-    def sweep(self, time: int) -> None:
+    def sweep(self, time: int, *, counted: bool = True) -> None:
         """Keep the runs that live and the partials they rest on; matches must have been taken before."""
         store = self.store
         assert store.counts[MATCHES] == 0, "matches are taken before a sweep"
-        runs = np.flatnonzero(self.alive(time))
+        runs = np.flatnonzero(self.alive(time, counted=counted))
         keep = np.zeros(int(store.counts[PARTIALS]), np.bool_)
         keep[store.runs[runs, OF]] = True
         self.module.mark(store, keep)

@@ -68,7 +68,8 @@ class Engine:
     """Runs one query in this process.
 
     ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
-    ``metrics.late`` and kept in ``late_events`` until the caller clears it. ``max_runs`` bounds the state.
+    ``metrics.late`` and kept in ``late_events`` until the caller clears it. ``max_runs`` and
+    ``max_memory`` (bytes) bound the state; reaching them is an error that names the step that grows.
     ``compile_kernels`` is True to compile before the first event, False for never; by default the engine
     starts interpreted and compiles, in the background or before a large batch, when the input is worth it.
     """
@@ -81,6 +82,7 @@ class Engine:
         lateness: str | int = 0,
         rdfs: bool = False,
         max_runs: int | None = 10_000_000,
+        max_memory: int | None = None,
         compile_kernels: bool | None = None,
         with_events: bool = True,
     ) -> None:
@@ -91,7 +93,7 @@ class Engine:
         self.knowledge = as_knowledge(knowledge, rdfs=rdfs)
         self.knowledge.require(self.program.knowledge[0])
         self.dictionary = TermDictionary()
-        options = MachineOptions(max_runs, compile_kernels, with_events, with_events)
+        options = MachineOptions(max_runs, compile_kernels, with_events, with_events, max_memory)
         self.machine = Machine(
             self.program, self.dictionary, self.knowledge, now=wall_clock(), options=options
         )

@@ -44,6 +44,8 @@ class MachineOptions:
     """Keep the events of every match."""
     with_identity: bool = True
     """Compute the deterministic identity of every match, which needs a digest of every event."""
+    max_memory: int | None = None
+    """The most bytes that runs may take."""
 
 
 DEFAULT_OPTIONS = MachineOptions()
@@ -71,6 +73,7 @@ class Machine:
             program.sequence,
             self.evaluator,
             max_runs=options.max_runs,
+            max_memory=options.max_memory,
             compile_kernels=options.compile_kernels,
             with_events=options.with_events,
             bag_slots=program.bag_slots,

@@ -1,0 +1,1 @@
+"""Real data sets as streams and background graphs, one module for each use case."""

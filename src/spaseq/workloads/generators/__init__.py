@@ -1,0 +1,1 @@
+"""Streams made from a seed, one module for each workload."""

@@ -1,0 +1,64 @@
+"""What a user asks a generator for, and the randomness it may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from spaseq.errors import InvalidArgument
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """So many events from a seed.
+
+    ``keys`` is the number of companies, houses, cards, segments, vessels or universities; ``start`` the first
+    instant and ``interval`` the time from one event to the next (for traffic: from one round of readings to the
+    next), in milliseconds. ``background_triples`` asks for a background graph of at least that size.
+    """
+
+    events: int
+    seed: int
+    keys: int
+    start: int
+    interval: int
+    background_triples: int = 0
+
+    def __post_init__(self) -> None:
+        for name, least in (("events", 0), ("keys", 1), ("interval", 1), ("background_triples", 0)):
+            value = getattr(self, name)
+            if value < least:
+                raise InvalidArgument(f"`{name}` must be at least {least}, not {value}")
+
+    def settings(self, keys_are: str) -> dict[str, object]:
+        """The plan as the manifest tells it."""
+        return {
+            "events": self.events,
+            "seed": self.seed,
+            keys_are: self.keys,
+            "start_ms": self.start,
+            "interval_ms": self.interval,
+            "background_triples": self.background_triples,
+        }
+
+
+class Dice:
+    """Random numbers that are the same for a seed on every machine and version.
+
+    Only `Random.random` is used, whose sequence Python promises to keep, and everything else is integers.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed).random
+
+    def below(self, bound: int) -> int:
+        """An integer from 0 to ``bound - 1``."""
+        return int(self.random() * bound)
+
+    def between(self, least: int, most: int) -> int:
+        """An integer from ``least`` to ``most``, both included."""
+        return least + int(self.random() * (most - least + 1))
+
+    def chance(self, percent: float) -> bool:
+        """True in so many of a hundred cases."""
+        return self.random() * 100 < percent

@@ -1,0 +1,167 @@
+"""What a generator or converter produces, and how it is written: streams, background graphs, a manifest."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Final
+
+from spaseq.workloads.events import StreamEvent
+from spaseq.workloads.terms import PREFIXES
+from spaseq.workloads.turtle import Subject, write_turtle
+
+_BUFFER: Final = 1 << 20
+_GZIP_LEVEL: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """A stream that is produced: its name (the file's and the suggested alias) and its IRI."""
+
+    name: str
+    iri: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Background:
+    """A background graph: the IRI to register it under, and its subjects. They are read once, as they are written."""
+
+    name: str
+    iri: str
+    about: str
+    subjects: Iterable[Subject]
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A query to try on what was produced."""
+
+    finds: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Production:
+    """Streams and background graphs in the making. ``events`` is read once, as it is written."""
+
+    name: str
+    about: str
+    streams: tuple[Stream, ...]
+    events: Iterator[StreamEvent]
+    background: tuple[Background, ...] = ()
+    hints: tuple[Hint, ...] = ()
+    sources: tuple[str, ...] = ()
+    settings: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Sheet:
+    """A stream's file while it is written, and what went into it."""
+
+    file: IO[bytes]
+    path: Path
+    held: list[str] = field(default_factory=list)
+    size: int = 0
+    events: int = 0
+    quads: int = 0
+
+    def add(self, text: str) -> None:
+        self.held.append(text)
+        self.events += 1
+        self.size += len(text)
+        if self.size >= _BUFFER:
+            self.flush()
+
+    def flush(self) -> None:
+        block = "".join(self.held).encode()
+        self.quads += block.count(b"\n")
+        self.file.write(block)
+        self.held.clear()
+        self.size = 0
+
+
+def write(production: Production, folder: Path, *, compress: bool = False) -> dict[str, object]:
+    """Write everything into a folder, in constant memory; gives the manifest, which is written too.
+
+    The same production gives the same bytes, compressed or not.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    ending = ".nq.gz" if compress else ".nq"
+    with ExitStack() as stack:
+        sheets = {
+            stream.name: _sheet(stack, folder / f"{stream.name}{ending}", compress)
+            for stream in production.streams
+        }
+        head = "".join(f"# {line}\n" for line in _origin(production))
+        for sheet in sheets.values():
+            sheet.file.write(head.encode())
+        for name, text in production.events:
+            sheets[name].add(text)
+        for sheet in sheets.values():
+            sheet.flush()
+    graphs = [_write_background(each, folder, production) for each in production.background]
+    manifest = _manifest(production, sheets, graphs)
+    (folder / "manifest.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return manifest
+
+
+def _sheet(stack: ExitStack, path: Path, compress: bool) -> _Sheet:
+    raw = stack.enter_context(path.open("wb"))
+    if not compress:
+        return _Sheet(raw, path)
+    # Without name and time in its head the archive depends on the events alone.
+    packed: IO[bytes] = gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0)  # type: ignore[assignment]
+    return _Sheet(stack.enter_context(packed), path)
+
+
+def _origin(production: Production) -> list[str]:
+    """The lines that say, in each file, where it comes from."""
+    return [production.about, *(f"source: {source}" for source in production.sources)]
+
+
+def _write_background(background: Background, folder: Path, production: Production) -> dict[str, object]:
+    path = folder / f"{background.name}.ttl"
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"# {line}\n" for line in [background.about, *_origin(production)[1:]])
+        triples = write_turtle(file, background.subjects)
+    return {
+        "name": background.name,
+        "iri": background.iri,
+        "file": path.name,
+        "about": background.about,
+        "triples": triples,
+    }
+
+
+def _manifest(
+    production: Production, sheets: dict[str, _Sheet], graphs: list[dict[str, object]]
+) -> dict[str, object]:
+    streams = [
+        {
+            "name": stream.name,
+            "iri": stream.iri,
+            "file": sheets[stream.name].path.name,
+            "about": stream.about,
+            "events": sheets[stream.name].events,
+            # Each event's timestamp is one line of the default graph.
+            "quads": sheets[stream.name].quads - sheets[stream.name].events,
+        }
+        for stream in production.streams
+    ]
+    return {
+        "name": production.name,
+        "about": production.about,
+        "sources": list(production.sources),
+        "settings": production.settings,
+        "events": sum(sheet.events for sheet in sheets.values()),
+        "quads": sum(sheet.quads - sheet.events for sheet in sheets.values()),
+        "streams": streams,
+        "background": graphs,
+        "queries": [{"finds": hint.finds, "query": hint.query} for hint in production.hints],
+        "prefixes": PREFIXES,
+    }

@@ -8,7 +8,8 @@ The pattern is SEQ (A; B; C): a price, the first higher one after it, the first 
 company, in one tumbling window that is closed at both ends (SEMANTICS 1.3, 1.8). The two naive peers ask SPARQL
 for what each event says and then follow runs in plain Python. Flink reads rows that were made of the events
 before, outside its time; the window is a column to partition by, and a row on the border of two windows is
-there twice. Its own WITHIN would slide.
+there twice. Its own WITHIN would slide; it only ends runs here, for Flink holds a match back until every
+run that began before it has ended.
 """
 
 from __future__ import annotations
@@ -170,7 +171,7 @@ MATCH = """INSERT INTO hits SELECT c, p1, p2, p3, t1, t3 FROM trades MATCH_RECOG
   PARTITION BY c, w ORDER BY ts
   MEASURES A.p AS p1, B.p AS p2, C.p AS p3, A.stamp AS t1, C.stamp AS t3
   ONE ROW PER MATCH AFTER MATCH SKIP TO NEXT ROW
-  PATTERN (A X*? B Y*? C)
+  PATTERN (A X*? B Y*? C) WITHIN INTERVAL '{minutes}' MINUTE
   DEFINE X AS X.p <= A.p, B AS B.p > A.p, Y AS Y.p >= B.p, C AS C.p < B.p
 )"""
 
@@ -198,7 +199,7 @@ def flink(job: Job) -> Callable[[], None]:
         number += 1
         table.execute_sql("DROP TABLE IF EXISTS hits")
         table.execute_sql(SINK.format(path=f"{found}{number}"))
-        table.execute_sql(MATCH).wait()
+        table.execute_sql(MATCH.format(minutes=size // 60_000_000 + 1)).wait()
 
     def write() -> None:
         with output.open("w", encoding="utf-8") as out:

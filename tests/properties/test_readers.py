@@ -63,6 +63,9 @@ IRIS = st.sampled_from(
         "<http://e/%41>",
         "<http://u:p@h/>",
         "<http://[::1]/>",
+        "<http://e:8080/x>",
+        "<http://e:80a/x>",
+        "<http://e:/x>",
         "<http://e/\\u0061>",
     ]
 )
@@ -85,7 +88,23 @@ TEXTS = st.sampled_from(
     ]
 )
 TAILS = st.sampled_from(
-    ["", "@en", "@en-GB", "@x-private", f"^^<{XSD}string>", f"^^<{XSD}integer>", "^^<urn:dt>"]
+    [
+        "",
+        "@en",
+        "@en-GB",
+        "@zh-Hans-CN",
+        "@es-419",
+        "@zh-yue",
+        "@de-1996",
+        "@en-us-us",
+        "@a1",
+        "@x-private",
+        f"^^<{XSD}string>",
+        f"^^<{XSD}integer>",
+        "^^<urn:dt>",
+        "^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#langString>",
+        "^^<http://www.w3.org/1999/02/22-rdf-syntax-ns#JSON>",
+    ]
 )
 LITERALS = st.builds(lambda text, tail: f'"{text}"{tail}', TEXTS, TAILS)
 NAMES = st.sampled_from(["<http://e/g1>", "<http://e/g2>", "_:g", "<http://e/g?q=1>"])

@@ -368,6 +368,8 @@ def _take_counted(
     full = state.is_open and state.rows == settings.per_event
     if (full and not stamp) or (stamp and (state.before or load8(spans[4]) != 34)):
         return _stop(state)
+    if stamp and load8(spans[0]) == 60 and not good_iri(spans[0], spans[1]):
+        return _stop(state)
     if not state.is_open:
         state.is_open = 1
         state.start, state.start_line, state.first_line = state.at, state.line, state.line

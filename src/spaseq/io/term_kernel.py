@@ -29,8 +29,7 @@ _DELETES: Final = np.uint64(0x7F7F7F7F7F7F7F7F)
 _STRING: Final = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#string>' + bytes(16), np.uint8)
 _STRING_SIZE: Final = len(_STRING) - 16
 _STRING_END: Final = np.uint64(int.from_bytes(b"#string>", "little"))
-_RDF: Final = np.frombuffer(b"<http://www.w3.org/1999/02/22-rdf-syntax-ns#" + bytes(16), np.uint8)
-_RDF_SIZE: Final = len(_RDF) - 16
+_LANGUAGE_END: Final = np.uint64(int.from_bytes(b"gString>", "little"))
 _HEX: Final = np.frombuffer(b"0123456789ABCDEF", np.uint8)
 
 
@@ -101,11 +100,13 @@ def good_iri(address: Int, stop: Int) -> bool:
         if not (97 <= (byte | 32) <= 122 or 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46):
             return False
         at += 1
-    if load8(at + 1) == 47 and load8(at + 2) == 47:  # an authority; user names and ports are rare
+    if load8(at + 1) == 47 and load8(at + 2) == 47:  # an authority; user names are rare
         at += 3
+        port = False
         while at < stop - 1 and load8(at) != 47 and load8(at) != 63 and load8(at) != 35:
-            if load8(at) == 58 or load8(at) == 64:
+            if load8(at) == 64 or (port and not 48 <= load8(at) <= 57):
                 return False
+            port = port or load8(at) == 58
             if load8(at) < 128 and _IRI[load8(at)] != 0:
                 return False
             if load8(at) >= 128:
@@ -139,23 +140,24 @@ def good_iri(address: Int, stop: Int) -> bool:
 
 @lean
 def _good_language(address: Int, stop: Int) -> Int:
-    """A language tag of two or three letters with at most a script and a region; 1 if it has capitals."""
+    """A language tag of two or three letters with at most two more parts; 1 if it has capitals."""
     capitals = 0
-    part = 0
-    size = 0
+    part = size = digits = 0
     for at in range(address, stop + 1):
         byte = load8(at) if at < stop else np.uint8(45)
         if byte == 45:
-            if (part == 0 and (size < 2 or size > 3)) or (part == 1 and size != 2 and size != 4):
+            if (part == 0 and (size < 2 or size > 3)) or (part == 1 and (size < 2 or size > 4)):
                 return DOUBT
-            if (part == 2 and size != 2) or part > 2:
+            if (part == 2 and size != 2) or part > 2 or (digits != 0 and (digits != 3 or size != 3)):
                 return DOUBT
             part += 1
-            size = 0
+            size = digits = 0
         else:
-            if not 97 <= (byte | 32) <= 122:
+            if part > 0 and 48 <= byte <= 57:
+                digits += 1
+            elif not 97 <= (byte | 32) <= 122:
                 return DOUBT
-            if byte < 97:
+            if 65 <= byte <= 90:
                 capitals = 1
             size += 1
     if part == 3 and stop - address < 10:
@@ -346,7 +348,7 @@ def _literal_state(address: Int, stop: Int) -> Int:
         capitals = _good_language(close + 2, stop)
         return DOUBT if capitals == DOUBT else max(state, capitals)
     datatype = close + 3
-    if stop - datatype > _RDF_SIZE and equal_bytes(datatype, _RDF.ctypes.data, _RDF_SIZE):
+    if load64(stop - 8) == _LANGUAGE_END:
         return DOUBT  # language strings have a tag instead
     return state if good_iri(datatype, stop) else DOUBT
 

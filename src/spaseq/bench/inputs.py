@@ -5,23 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from contextlib import ExitStack
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-from spaseq.bench import workloads
-from spaseq.bench.declared import Params
-from spaseq.errors import InvalidArgument, did_you_mean, listed
+import spaseq
+from spaseq.bench.declared import Params, Value
+from spaseq.workloads.catalogue import START, generate
+from spaseq.workloads.events import instant_ms
+from spaseq.workloads.production import write
 
-SHAPES: frozenset[str] = frozenset(
-    "events seed interval_ms companies cards segments together places kb knowledge".split()
-)
+SHAPES: Final = ("events", "seed", "keys", "interval", "kb")
 """The parameters that say how data looks; all others speak of the query or the machine."""
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """The files of one cell, and how much is in them."""
+    """The files of one cell, and how much is in them; quads count the timestamps too."""
 
     streams: dict[str, str]
     knowledge: dict[str, str]
@@ -38,53 +39,49 @@ def cache_folder() -> Path:
 
 def make_input(workload: str, params: Params, folder: Path | None = None) -> Input:
     """The files of a workload with these parameters, made now if they are not there."""
-    if workload not in workloads.WORKLOADS:
-        known = list(workloads.WORKLOADS)
-        raise InvalidArgument(
-            f"`{workload}` is no workload{did_you_mean(workload, known)}; there are {listed(known)}"
-        )
     shape = {name: value for name, value in sorted(params.items()) if name in SHAPES}
-    text = json.dumps([workload, shape, _source_digest()])
+    text = json.dumps([workload, shape, _source_digest(workload)])
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     place = (folder or cache_folder()) / "inputs" / f"{workload}-{digest}"
-    facts = place / "facts.json"
-    if not facts.exists():
-        made = _make(workload, params, place)
-        part = facts.with_suffix(".part")
-        part.write_text(json.dumps({**made, "shape": shape}), encoding="utf-8")
-        part.rename(facts)  # the facts come last, so that a broken-off run is made again
-    found = json.loads(facts.read_text(encoding="utf-8"))
+    if not place.exists():
+        part = place.with_name(f"{place.name}.part{os.getpid()}")
+        _make(workload, shape, part)
+        try:
+            part.rename(place)  # all or nothing: a broken-off run leaves only the part
+        except OSError:
+            shutil.rmtree(part)  # somebody else was faster
+    manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+    streams = {each["name"]: place / each["file"] for each in manifest["streams"]}
     return Input(
-        {alias: str(place / name) for alias, name in found["streams"].items()},
-        {iri: str(place / name) for iri, name in found["knowledge"].items()},
-        found["events"],
-        found["quads"],
-        found["size"],
+        {name: str(path) for name, path in streams.items()},
+        {each["iri"]: str(place / each["file"]) for each in manifest["background"]},
+        manifest["events"],
+        manifest["quads"] + manifest["events"],
+        sum(path.stat().st_size for path in streams.values()),
     )
 
 
-def _source_digest() -> str:
-    """Inputs made by older code are not the same inputs."""
-    return hashlib.sha256(Path(workloads.__file__).read_bytes()).hexdigest()
+def _make(workload: str, shape: Params, place: Path) -> None:
+    production = generate(
+        workload,
+        events=_whole(shape.get("events", 1000)),
+        seed=_whole(shape.get("seed", 7)),
+        start=instant_ms(START),
+        keys=_whole(shape["keys"]) if "keys" in shape else None,
+        interval=_whole(shape["interval"]) if "interval" in shape else None,
+        background_triples=_whole(shape.get("kb", 0)),
+    )
+    write(production, place)
 
 
-def _make(workload: str, params: Params, place: Path) -> dict[str, object]:
-    place.mkdir(parents=True, exist_ok=True)
-    names: dict[str, str] = {}
-    events = quads = 0
-    with ExitStack() as stack:
-        files = {}
-        for alias, count, text in workloads.WORKLOADS[workload](params):
-            if alias not in files:
-                names[alias] = f"{alias}.nq"
-                files[alias] = stack.enter_context((place / names[alias]).open("w", encoding="utf-8"))
-            files[alias].write(text)
-            events += 1
-            quads += count
-    knowledge = {}
-    if "knowledge" in params:
-        with (place / "knowledge.nt").open("w", encoding="utf-8") as out:
-            out.writelines(workloads.FACTS[workload](workloads.number(params, "kb", 1000)))
-        knowledge[str(params["knowledge"])] = "knowledge.nt"
-    size = sum((place / name).stat().st_size for name in names.values())
-    return {"streams": names, "knowledge": knowledge, "events": events, "quads": quads, "size": size}
+def _whole(value: Value) -> int:
+    return int(value)
+
+
+def _source_digest(workload: str) -> str:
+    """Inputs made by other code are not the same inputs."""
+    room = Path(spaseq.__file__).parent / "workloads"
+    digest = hashlib.sha256()
+    for path in (*sorted(room.glob("*.py")), room / "generators" / f"{workload}.py"):
+        digest.update(path.read_bytes() if path.exists() else b"")
+    return digest.hexdigest()

@@ -26,7 +26,8 @@ from typing import Any
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 STAMP = "http://www.w3.org/ns/prov#generatedAtTime"
-QUERY = "SELECT ?c ?p WHERE { ?c <http://ex.org/price> ?p ; <http://ex.org/volume> ?v }"
+OBJECT, PRICE = "<http://schema.org/object>", "<http://schema.org/price>"
+QUERY = f"SELECT ?c ?p WHERE {{ ?t {OBJECT} ?c ; {PRICE} ?p }}"
 DECIMAL = "http://www.w3.org/2001/XMLSchema#decimal"
 
 Job = dict[str, Any]
@@ -81,12 +82,17 @@ class Runs:
         self._last = first
 
 
+def trimmed(text: str) -> str:
+    """An instant without zeros at the end of its fraction."""
+    return text[:-1].rstrip("0") + "Z" if "." in text else text
+
+
 def line(a: Trade, b: Trade, c: Trade) -> str:
     """A match as spaseq writes it."""
     bindings: dict[str, dict[str, str]] = {"c": {"type": "uri", "value": a[1]}}
     for name, trade in (("p1", a), ("p2", b), ("p3", c)):
         bindings[name] = {"type": "literal", "value": trade[2], "datatype": DECIMAL}
-    whole = {"time": c[0], "start": a[0], "bindings": bindings}
+    whole = {"time": trimmed(c[0]), "start": trimmed(a[0]), "bindings": bindings}
     return json.dumps(whole, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
@@ -111,7 +117,8 @@ def pyoxigraph_trades(path: str) -> Iterator[Trade]:
         found = store.query(QUERY, use_default_graph_as_union=True)
         assert isinstance(found, QuerySolutions)
         for row in found:
-            yield stamp, row["c"].value, row["p"].value  # type: ignore[union-attr]
+            # a store cuts the last 0 off; prices have two places
+            yield stamp, row["c"].value, f"{float(row['p'].value):.2f}"  # type: ignore[union-attr]
 
     stamp, quads = "", []
     for quad in parse(path=path, format=RdfFormat.N_QUADS):
@@ -139,6 +146,8 @@ def rdflib_trades(path: str) -> Iterator[Trade]:
     stamp, lines = "", []
     with Path(path).open(encoding="utf-8") as file:
         for text in file:
+            if text.startswith("#"):
+                continue
             if STAMP in text:
                 if lines:
                     yield from asked(stamp, lines)
@@ -214,13 +223,15 @@ def flink(job: Job) -> Callable[[], None]:
 
 def plain_trades(path: str) -> Iterator[Trade]:
     """The trades of a generated file, by cutting lines."""
-    stamp = ""
+    stamp = company = ""
     with Path(path).open(encoding="utf-8") as file:
         for text in file:
             if STAMP in text:
                 stamp = text.split('"')[1]
-            elif "<http://ex.org/price>" in text:
-                yield stamp, text[1 : text.index(">")], text.split('"')[1]
+            elif OBJECT in text:
+                company = text.split()[2][1:-1]
+            elif PRICE in text:
+                yield stamp, company, text.split('"')[1]
 
 
 # --- lines ----------------------------------------------------------------------------------------

@@ -57,11 +57,12 @@ def _compiled(function: _F, **flags: Any) -> _F:
 @lru_cache
 def _cache_of(folder: Path) -> Path:
     """The cache folder of the kernels in a folder: it changes with every kernel beside, above or in the model."""
-    above = folder.parent.glob("*.py") if folder.name == "kernels" else ()
+    package = folder.name == "kernels"  # all of it is compiled, with the constants of the room around it
+    above = folder.parent.glob("*.py") if package else ()
     digest = hashlib.sha256()
     for source in sorted({*folder.glob("*.py"), *above, *Path(__file__).parent.glob("*.py")}):
         text = source.read_bytes()
-        if b"spaseq.model.jit" in text or source.name == "jit.py":
+        if package or b"spaseq.model.jit" in text or source.name == "jit.py":
             digest.update(source.name.encode() + text)
     root = os.environ.get("SPASEQ_CACHE_DIR") or Path(
         os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

@@ -42,6 +42,7 @@ def test_the_engine_answers_like_the_judge(host: Host, scenario: Scenario) -> No
 
 
 @pytest.mark.parametrize("switch", Optimisations.names())
+@settings(max_examples=max(settings().max_examples // 3, 10))
 @given(scenario=scenarios())
 def test_an_optimisation_switched_off_changes_no_answer(switch: str, scenario: Scenario) -> None:
     """Every optimisation of the paper is about speed alone."""

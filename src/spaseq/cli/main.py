@@ -13,6 +13,8 @@ VERBS = {
     "run": "run queries over streams, write matches",
     "check": "parse and check queries",
     "explain": "show the plan of a query: automaton, joins, distribution, warnings",
+    "generate": "make synthetic streams of any length from a seed",
+    "convert": "turn real data sets into streams and background graphs",
     "demo": "play a bundled example and show its matches",
 }
 """The verbs with their one-line help, so that `spaseq --help` need not import them."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, TypedDict
 
 from spaseq.workloads.events import StreamEvent
 from spaseq.workloads.terms import PREFIXES
@@ -59,6 +59,42 @@ class Production:
     settings: dict[str, object] = field(default_factory=dict)
 
 
+class WrittenStream(TypedDict):
+    """A stream in the manifest."""
+
+    name: str
+    iri: str
+    file: str
+    about: str
+    events: int
+    quads: int
+
+
+class WrittenBackground(TypedDict):
+    """A background graph in the manifest."""
+
+    name: str
+    iri: str
+    file: str
+    about: str
+    triples: int
+
+
+class Written(TypedDict):
+    """The manifest. An event's timestamp is a triple of the default graph and not counted as a quad."""
+
+    name: str
+    about: str
+    sources: list[str]
+    settings: dict[str, object]
+    events: int
+    quads: int
+    streams: list[WrittenStream]
+    background: list[WrittenBackground]
+    queries: list[dict[str, str]]
+    prefixes: dict[str, str]
+
+
 @dataclass(slots=True)
 class _Sheet:
     """A stream's file while it is written, and what went into it."""
@@ -68,7 +104,7 @@ class _Sheet:
     held: list[str] = field(default_factory=list)
     size: int = 0
     events: int = 0
-    quads: int = 0
+    lines: int = 0
 
     def add(self, text: str) -> None:
         self.held.append(text)
@@ -79,13 +115,13 @@ class _Sheet:
 
     def flush(self) -> None:
         block = "".join(self.held).encode()
-        self.quads += block.count(b"\n")
+        self.lines += block.count(b"\n")
         self.file.write(block)
         self.held.clear()
         self.size = 0
 
 
-def write(production: Production, folder: Path, *, compress: bool = False) -> dict[str, object]:
+def write(production: Production, folder: Path, *, compress: bool = False) -> Written:
     """Write everything into a folder, in constant memory; gives the manifest, which is written too.
 
     The same production gives the same bytes, compressed or not.
@@ -124,7 +160,7 @@ def _origin(production: Production) -> list[str]:
     return [production.about, *(f"source: {source}" for source in production.sources)]
 
 
-def _write_background(background: Background, folder: Path, production: Production) -> dict[str, object]:
+def _write_background(background: Background, folder: Path, production: Production) -> WrittenBackground:
     path = folder / f"{background.name}.ttl"
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"# {line}\n" for line in [background.about, *_origin(production)[1:]])
@@ -138,28 +174,25 @@ def _write_background(background: Background, folder: Path, production: Producti
     }
 
 
-def _manifest(
-    production: Production, sheets: dict[str, _Sheet], graphs: list[dict[str, object]]
-) -> dict[str, object]:
-    streams = [
+def _manifest(production: Production, sheets: dict[str, _Sheet], graphs: list[WrittenBackground]) -> Written:
+    streams: list[WrittenStream] = [
         {
             "name": stream.name,
             "iri": stream.iri,
-            "file": sheets[stream.name].path.name,
+            "file": sheet.path.name,
             "about": stream.about,
-            "events": sheets[stream.name].events,
-            # Each event's timestamp is one line of the default graph.
-            "quads": sheets[stream.name].quads - sheets[stream.name].events,
+            "events": sheet.events,
+            "quads": sheet.lines - sheet.events,
         }
-        for stream in production.streams
+        for stream, sheet in ((stream, sheets[stream.name]) for stream in production.streams)
     ]
     return {
         "name": production.name,
         "about": production.about,
         "sources": list(production.sources),
         "settings": production.settings,
-        "events": sum(sheet.events for sheet in sheets.values()),
-        "quads": sum(sheet.quads - sheet.events for sheet in sheets.values()),
+        "events": sum(stream["events"] for stream in streams),
+        "quads": sum(stream["quads"] for stream in streams),
         "streams": streams,
         "background": graphs,
         "queries": [{"finds": hint.finds, "query": hint.query} for hint in production.hints],

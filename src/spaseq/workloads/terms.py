@@ -50,10 +50,10 @@ def name(prefixed: str) -> str:
 
 
 def string(text: str) -> str:
-    """A plain string literal.
+    r"""A plain string literal.
 
     >>> string('a "b"')
-    '"a \\\\"b\\\\""'
+    '"a \\"b\\""'
     """
     return f'"{text.translate(_ESCAPES)}"'
 

@@ -221,8 +221,9 @@ def _publications(dice: Dice, department: Department, graduates: int) -> Iterato
                 (ub("name"), string(f"Publication{number}")),
                 (ub("publicationAuthor"), author),
             ]
-            for student in {dice.below(graduates) for _ in range(dice.between(0, 1))}:
-                said.append((ub("publicationAuthor"), department.member(f"GraduateStudent{student}")))
+            if dice.chance(50):
+                student = department.member(f"GraduateStudent{dice.below(graduates)}")
+                said.append((ub("publicationAuthor"), student))
             yield f"{author[:-1]}/Publication{number}>", said
 
 

@@ -55,10 +55,14 @@ Value: TypeAlias = str | int | float | bool
 Params: TypeAlias = dict[str, Value]
 Task: TypeAlias = Literal["run", "parse", "push", "start", "spark", "peer"]
 
+Kind: TypeAlias = Literal["ratio", "growth", "exponent", "value", "lead"]
+"""How a claim's number is made: one variant over another, one point over another, the slope over the axis, the
+plain value, or a stage over the dearest other stage."""
+
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 PROFILES: Final = ("tiny", "quick", "full")
 """Sizes: one that a test can afford, one for the whole book in minutes, one for numbers to publish."""
-MEASURES: Final = ("cpu", "wall", "memory", "p50", "p99", "startup")
+MEASURES: Final = ("cpu", "wall", "memory", "events", "p50", "p99")
 
 EXPECTED_MARK: Final = "# --- expected: matches and the digest of the sorted lines; `spaseq bench pin` writes this ---"
 
@@ -91,7 +95,7 @@ class Claim:
 
     says: str
     measure: str
-    kind: Literal["ratio", "growth", "exponent", "value", "share"]
+    kind: Kind
     of: str
     over: str = ""
     at: str = ""
@@ -140,6 +144,8 @@ class Benchmark:
     claims: tuple[Claim, ...]
     expected: dict[str, Answer]
     plots: tuple[str, ...]
+    groups: tuple[str, ...]
+    """Names under which several benchmarks are run together."""
     fresh: bool
     """True if every cell has a process of its own, because memory is compared."""
 
@@ -195,7 +201,7 @@ class _Reader:
 
     def benchmark(self, table: dict[str, object]) -> Benchmark:
         known = (
-            "title question source workload query axis variant profile claim expected plots fresh".split()
+            "title question source groups workload query axis variant profile claim expected plots fresh".split()
         )
         self._check_keys("the file", table, known)
         workload = self._table(table, "workload")
@@ -226,6 +232,7 @@ class _Reader:
                 key: self._answer(key, value) for key, value in self._table(table, "expected").items()
             },
             plots=tuple(str(plot) for plot in self._list(table, "plots")) or ("cpu",),
+            groups=tuple(str(group) for group in self._list(table, "groups")),
             fresh=table.get("fresh", False) is True,
         )
 
@@ -287,8 +294,8 @@ class _Reader:
         kind = self._text(entry, "kind", "ratio" if over else ("growth" if start else "value"))
         if measure not in MEASURES and not measure.startswith("stage:"):
             raise self._bad(f"`{measure}` is no measure; there are {listed(MEASURES)} and stage:NAME")
-        if kind not in ("ratio", "growth", "exponent", "value", "share"):
-            raise self._bad(f"`{kind}` is no kind of claim")
+        if kind not in get_args(Kind):
+            raise self._bad(f"`{kind}` is no kind of claim; there are {listed(get_args(Kind))}")
         least, most = self._number(entry, "at_least"), self._number(entry, "at_most")
         if (least is None) == (most is None):
             raise self._bad(f"the claim `{entry.get('says')}` needs either `at_least` or `at_most`")

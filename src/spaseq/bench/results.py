@@ -60,6 +60,8 @@ class Cell:
             return None
         if name.startswith("stage:"):
             return self.stages.get(name.removeprefix("stage:"))
+        if name == "events":
+            return sum(self.stages.values()) - self.stages["knowledge"] if self.stages else None
         values = {"cpu": self.cpu_median, "wall": self.wall_median, "memory": self.memory or None}
         return values.get(name, self.latency.get(name))
 

@@ -14,6 +14,9 @@ from importlib import import_module
 from typing import Any, Final
 
 SEAMS: Final = (
+    ("spaseq.columnar.knowledge", "Knowledge.replace", "knowledge"),
+    ("spaseq.columnar.knowledge", "Knowledge._for", "knowledge"),
+    ("spaseq.columnar.solve", "_graph_table", "knowledge"),
     ("spaseq.engine.opening", "survey", "survey"),
     ("spaseq.engine.opening", "read_events", "lexing"),
     ("spaseq.engine.machine", "match_gpms", "GPM"),
@@ -22,9 +25,10 @@ SEAMS: Final = (
     ("spaseq.automaton.stage", "SequenceStage.step", "automaton"),
     ("spaseq.engine.output", "Sink.write", "output"),
 )
-"""Module, function and stage. A survey is the first look at a large file, which finds its times."""
+"""Module, function and stage. A survey is the first look at a large file, which finds its times; knowledge is
+what a background graph costs once: reading it, encoding it, evaluating its patterns."""
 
-STAGES: Final = ("survey", "lexing", "GPM", "automaton", "output", "rest")
+STAGES: Final = ("knowledge", "survey", "lexing", "GPM", "automaton", "output", "rest")
 
 
 class Stopwatch:

@@ -47,7 +47,7 @@ class Bench(click.Group):
 
     @staticmethod
     def _names(name: str) -> bool:
-        return (folder_of_benchmarks() / f"{name}.bench").exists()
+        return bool(_chosen(name, folder_of_benchmarks()))
 
 
 @click.group(cls=Bench)
@@ -187,18 +187,30 @@ def _load(names: tuple[str, ...]) -> list[Benchmark]:
     from spaseq.bench.declared import load_all, load_benchmark
 
     folder = folder_of_benchmarks()
-    known = sorted(path.stem for path in folder.glob("*.bench"))
+    chosen: list[Path] = []
     for name in names:
-        if name not in known:
-            click.echo(
-                f"error: there is no benchmark `{name}` in {folder}{did_you_mean(name, known)}", err=True
-            )
+        found = _chosen(name, folder)
+        if not found:
+            near = did_you_mean(name, [path.stem for path in folder.glob("*.bench")])
+            click.echo(f"error: there is no benchmark `{name}` in {folder}{near}", err=True)
             raise SystemExit(WRONG)
+        chosen += [path for path in found if path not in chosen]
     try:
-        return [load_benchmark(folder / f"{name}.bench") for name in names] or load_all(folder)
+        return [load_benchmark(path) for path in chosen] if names else load_all(folder)
     except SpaseqError as error:
         click.echo(f"error: {error}", err=True)
         raise SystemExit(WRONG) from None
+
+
+def _chosen(name: str, folder: Path) -> list[Path]:
+    """The files that a name stands for: its own, or all whose names begin with it or that name it as a group."""
+    from spaseq.bench.declared import load_benchmark
+
+    own = folder / f"{name}.bench"
+    if own.exists():
+        return [own]
+    paths = sorted(folder.glob("*.bench"))
+    return [p for p in paths if p.stem.startswith(f"{name}-") or name in load_benchmark(p).groups]
 
 
 def _say(text: str) -> None:

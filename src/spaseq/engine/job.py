@@ -164,7 +164,8 @@ class _Work:
         self._reports = Reports(handler, run.session.dictionary, progress.told, progress.late)
         self._saved = time.monotonic()
         self._changed = True
-        self._first = replace(progress, output=self._out.length)
+        counts = tuple(each.matches for each in run.session.runs)
+        self._first = replace(progress, output=self._out.length, matches=counts)
         self._supply: Supply | None = None
         self._expected: int | None = None
         self._save(self._first)

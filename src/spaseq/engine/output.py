@@ -45,7 +45,9 @@ class Output(io.RawIOBase):
     def write(self, data: bytes) -> int:  # type: ignore[override]
         """Write some bytes; while a resumed run makes its writers, nothing: their heads are there already."""
         if not self._muted:
-            self._file.write(data)
+            left = memoryview(data)
+            while left:  # unbuffered standard output may take only a part
+                left = left[self._file.write(left) :]
             self.length += len(data)
         return len(data)
 

@@ -217,7 +217,7 @@ def test_a_background_graph_that_is_not_there_is_refused_at_once(tmp_path: Path)
     """An unregistered one and a path that leads nowhere, before anything runs."""
     path = write(tmp_path / "a.nq", [trade(1, "c", 1)])
     with pytest.raises(
-        spaseq.InvalidArgument, match="no background graph is registered as <http://ex.org/db>"
+        spaseq.InvalidArgument, match=r"no background graph is registered as <http://ex\.org/db>"
     ):
         spaseq.run(BACKGROUND, {"S1": path})
     with pytest.raises(spaseq.InvalidArgument, match=r"`nowhere\.ttl` does not exist"):

@@ -1,0 +1,516 @@
+"""Facts about `spaseq run --engine local`: what it writes, what it refuses, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
+
+from spaseq.cli import main
+from spaseq.engine import opening
+from spaseq.model.events import GraphEvent
+from spaseq.testing.files import nquads
+
+ROOT = Path(__file__).resolve().parents[3]
+EX = "http://ex.org/"
+HEAD = "PREFIX : <http://ex.org/>\n"
+STREAM = "FROM STREAM S1 <http://ex.org/trades>"
+BODY = "WHERE { SEQ (A ; B) DEFINE GPM A ON S1 { ?c :price ?p } DEFINE GPM B ON S1 { ?c :price ?q FILTER (?q > ?p) } }"
+RISE = f"{HEAD}SELECT ?c ?p ?q WITHIN 1 MINUTE SLIDING {STREAM} {BODY}"
+ASK = f"{HEAD}ASK WITHIN 1 MINUTE SLIDING {STREAM} {BODY}"
+BUILD = f"{HEAD}CONSTRUCT {{ ?c :rose ?q }} WITHIN 1 MINUTE SLIDING {STREAM} {BODY}"
+FALL = RISE.replace("?q > ?p", "?q < ?p")
+SPASEQ = [sys.executable, "-c", "import sys; sys.argv[0] = 'spaseq'; from spaseq.cli import main; main()"]
+
+
+def trade(second: int, company: str, price: int) -> GraphEvent:
+    """A trade, named by its time."""
+    triple = Triple(NamedNode(EX + company), NamedNode(EX + "price"), Literal(price))
+    name = NamedNode(f"{EX}t{second}{company}")
+    return GraphEvent(EX + "trades", second * 1_000_000, frozenset({triple}), name)
+
+
+def trades(count: int, seed: int = 1, first: int = 0) -> list[GraphEvent]:
+    """Random prices of five companies, one trade per second."""
+    chance = random.Random(seed)
+    return [trade(at, f"c{chance.randrange(5)}", chance.randrange(100)) for at in range(first, first + count)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with queries and two trades that rise from 1 to 5."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"rise": RISE, "ask": ASK, "build": BUILD, "fall": FALL}.items():
+        Path(f"{name}.spaseq").write_text(text, encoding="utf-8")
+    write("two.nq", [trade(10, "H1", 1), trade(20, "H1", 5)])
+    return tmp_path
+
+
+def write(name: str, events: Iterable[GraphEvent]) -> None:
+    """An event file in the working folder."""
+    Path(name).write_text(nquads(events), encoding="utf-8")
+
+
+def run(*arguments: str) -> Result:
+    """Call the command in this process."""
+    return CliRunner().invoke(main, ["run", "--engine", "local", *arguments], prog_name="spaseq")
+
+
+def start(*arguments: str, **options: object) -> subprocess.Popen[str]:
+    """Start the command in a process of its own."""
+    return subprocess.Popen(
+        [*SPASEQ, "run", "--engine", "local", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,  # type: ignore[call-overload]
+    )
+
+
+# --- output ---------------------------------------------------------------------------------------
+
+
+def test_a_match_is_a_line_of_json_as_the_contract_writes_it(folder: Path) -> None:
+    """Keys in their order, terms as in SPARQL results, times in UTC; nothing else on standard output."""
+    done = run("rise.spaseq", "--stream", "S1=two.nq")
+    integer = '"datatype":"http://www.w3.org/2001/XMLSchema#integer"'
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == (
+        '{"time":"1970-01-01T00:00:20Z","start":"1970-01-01T00:00:10Z","bindings":{'
+        '"c":{"type":"uri","value":"http://ex.org/H1"},'
+        f'"p":{{"type":"literal","value":"1",{integer}}},"q":{{"type":"literal","value":"5",{integer}}}}}}}\n'
+    )
+
+
+def test_provenance_adds_identity_and_events(folder: Path) -> None:
+    """The identity first, the events last; both are the same every time."""
+    line = run("rise.spaseq", "--stream", "S1=two.nq", "--provenance").stdout
+    assert line == run("rise.spaseq", "--stream", f"{EX}trades=two.nq", "--provenance").stdout
+    found = json.loads(line)
+    assert list(found) == ["match", "time", "start", "bindings", "events"]
+    assert found["match"].startswith("urn:spaseq:match:")
+    assert found["events"] == [
+        {"step": "A", "stream": f"{EX}trades", "time": "1970-01-01T00:00:10Z", "graph": f"{EX}t10H1"},
+        {"step": "B", "stream": f"{EX}trades", "time": "1970-01-01T00:00:20Z", "graph": f"{EX}t20H1"},
+    ]
+
+
+def test_ask_answers_true_at_its_first_match_and_false_without_one(folder: Path) -> None:
+    """One line either way."""
+    write("many.nq", trades(200))
+    write("one.nq", [trade(1, "c", 1)])
+    lines = run("ask.spaseq", "--stream", "S1=many.nq").stdout.splitlines()
+    assert len(lines) == 1
+    assert list(json.loads(lines[0])) == ["time", "start", "boolean"]
+    assert run("ask.spaseq", "--stream", "S1=one.nq").stdout == '{"boolean":false}\n'
+
+
+def test_construct_writes_an_event_file_that_can_be_read_again(folder: Path) -> None:
+    """N-Quads by default; TriG on request; the graphs are named by their matches."""
+    again = f"{HEAD}SELECT ?c {STREAM} WHERE {{ SEQ (A) DEFINE GPM A ON S1 {{ ?c :rose ?q }} }}"
+    Path("again.spaseq").write_text(again, encoding="utf-8")
+    for style, suffix in ((RdfFormat.N_QUADS, "nq"), (RdfFormat.TRIG, "trig")):
+        name = {"nq": "nquads", "trig": "trig"}[suffix]
+        output = ["--output", f"out.{suffix}", *(["--output-format", name] if suffix == "trig" else [])]
+        assert run("build.spaseq", "--stream", "S1=two.nq", *output).exit_code == 0
+        quads = list(parse(Path(f"out.{suffix}").read_bytes(), format=style))
+        assert [str(quad.object) for quad in quads if quad.predicate.value == f"{EX}rose"] == [
+            str(Literal(5))
+        ]
+        found = json.loads(run("again.spaseq", "--stream", f"S1=out.{suffix}").stdout)
+        assert (found["time"], found["bindings"]["c"]["value"]) == ("1970-01-01T00:00:20Z", f"{EX}H1")
+
+
+def test_csv_and_sparql_json(folder: Path) -> None:
+    """A table for spreadsheets, a document for SPARQL tools."""
+    table = run("rise.spaseq", "--stream", "S1=two.nq", "--output-format", "csv").stdout_bytes
+    assert table == (
+        b"time,start,c,p,q\r\n1970-01-01T00:00:20Z,1970-01-01T00:00:10Z,http://ex.org/H1,1,5\r\n"
+    )
+    document = json.loads(
+        run("rise.spaseq", "--stream", "S1=two.nq", "--output-format", "sparql-json").stdout
+    )
+    assert document["head"]["vars"] == ["time", "start", "c", "p", "q"]
+    assert document["results"]["bindings"][0]["q"]["value"] == "5"
+
+
+def test_several_queries_share_one_pass_and_name_their_lines(folder: Path) -> None:
+    """Each line starts with the file's stem; each query answers as if it were alone."""
+    write("many.nq", trades(200))
+    lines = run("rise.spaseq", "fall.spaseq", "ask.spaseq", "--stream", "S1=many.nq").stdout.splitlines()
+    assert all(line.startswith('{"query":"') for line in lines)
+    for stem in ("rise", "fall", "ask"):
+        alone = run(f"{stem}.spaseq", "--stream", "S1=many.nq").stdout.splitlines()
+        mine = [line.replace(f'"query":"{stem}",', "", 1) for line in lines if f'"query":"{stem}"' in line]
+        assert mine == alone
+
+
+def test_queries_of_several_forms_need_a_format_that_holds_them(folder: Path) -> None:
+    """JSON lines hold everything; a CSV table does not."""
+    done = run("rise.spaseq", "ask.spaseq", "--stream", "S1=two.nq", "--output-format", "csv")
+    assert done.exit_code == 2
+    assert "different forms (ask, select)" in done.stderr
+
+
+def test_queries_with_other_streams_see_only_their_own(folder: Path) -> None:
+    """Events of a stream that a query does not declare do not exist for it, not even for contiguity."""
+    strict = RISE.replace("A ; B", "A , B")
+    Path("strict.spaseq").write_text(strict, encoding="utf-8")
+    Path("other.spaseq").write_text(strict.replace("trades", "other"), encoding="utf-8")
+    write("between.nq", [trade(15, "H1", 9)])
+    done = run(
+        "strict.spaseq", "other.spaseq", "--stream", f"{EX}trades=two.nq", "--stream", f"{EX}other=between.nq"
+    )
+    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == ["strict"]
+    clash = run("strict.spaseq", "other.spaseq", "--stream", "S1=two.nq")
+    assert clash.exit_code == 2
+    assert "name the stream by its IRI" in clash.stderr
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["rise.spaseq"], "the stream `S1` <http://ex.org/trades> has no input"),
+        (["rise.spaseq", "--stream", "S1=two.nq", "--stream", "S2=two.nq"], "declares no stream `S2`"),
+        (["rise.spaseq", "--stream", "S1"], "is not of the form --stream NAME=PATH"),
+        (["rise.spaseq", "--stream", "S1=nothing.nq"], "`nothing.nq` does not exist"),
+        (["rise.spaseq", "--stream", "S1=two.nq", "--lateness", "soon"], "`soon` is not a duration"),
+        (
+            ["rise.spaseq", "--stream", "S1=two.nq", "--output", "no/where.jsonl"],
+            "there is no directory `no`",
+        ),
+        (["rise.spaseq", "--stream", "S1=two.nq", "--output-format", "trig"], "needs a CONSTRUCT query"),
+        (["rise.spaseq", "--stream", "S1=two.nq", "--timestamp-predicate", "no iri"], "is not an IRI"),
+        (
+            ["rise.spaseq", "--stream", "S1=two.nq", "--kb", "http://ex.org/g=no.ttl"],
+            "`no.ttl` does not exist",
+        ),
+        (["nothing.spaseq", "--stream", "S1=two.nq"], "cannot read nothing.spaseq"),
+        (["rise.spaseq", "--stream", "S1=two.nq", "--language", "rsepql"], "`rsepql` cannot be run yet"),
+        (["rise.spaseq", "--stream", "S1=two.nq", "--max-runs", "0"], "0 is not in the range"),
+    ],
+)
+def test_a_wrong_command_line_ends_with_status_two_and_a_sentence(
+    folder: Path, arguments: list[str], words: str
+) -> None:
+    """Nothing on standard output, no traceback, nothing written."""
+    done = run(*arguments)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_typo_in_a_query_shows_its_place(folder: Path) -> None:
+    """The frame, the caret and the cure, as `check` shows them."""
+    Path("typo.spaseq").write_text(RISE.replace("SEQ (A ; B)", "SEQ (A ; C)"), encoding="utf-8")
+    done = run("typo.spaseq", "--stream", "S1=two.nq")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "error[SPQ203]: pattern `C` is used in SEQ but never defined" in done.stderr
+    assert "typo.spaseq:2:" in done.stderr
+
+
+def test_an_unregistered_background_graph_ends_with_status_two(folder: Path) -> None:
+    """At start, not as an empty result; with the graph it runs."""
+    query = RISE.replace("{ ?c :price ?p }", "{ ?c :price ?p GRAPH :db { ?c :name ?n } }")
+    Path("kb.spaseq").write_text(query, encoding="utf-8")
+    Path("kb.ttl").write_text('<http://ex.org/H1> <http://ex.org/name> "H" .', encoding="utf-8")
+    done = run("kb.spaseq", "--stream", "S1=two.nq")
+    assert done.exit_code == 2
+    assert "no background graph is registered as <http://ex.org/db>" in done.stderr
+    assert len(run("kb.spaseq", "--stream", "S1=two.nq", "--kb", f"{EX}db=kb.ttl").stdout.splitlines()) == 1
+
+
+def test_names_and_paths_may_contain_equals_signs(folder: Path) -> None:
+    """The cut is where the name is a declared one."""
+    Path("odd.spaseq").write_text(RISE.replace("/trades>", "/trades?a=b>"), encoding="utf-8")
+    Path("x=y.nq").write_bytes(Path("two.nq").read_bytes())
+    assert run("odd.spaseq", "--stream", f"{EX}trades?a=b=x=y.nq").stdout.count("\n") == 1
+
+
+def test_without_an_engine_here_spark_is_asked_for(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The default engine needs Java; the sentence names the one that does not."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    done = CliRunner().invoke(main, ["run", "rise.spaseq", "--stream", "S1=two.nq"])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "`--engine local` runs the same queries" in done.stderr
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+def test_bad_events_go_to_a_quarantine_beside_the_output(folder: Path) -> None:
+    """Reason, source and position; the run goes on and tells the count."""
+    Path("out").mkdir()
+    Path("bad.nq").write_text("no quad\n" + Path("two.nq").read_text(encoding="utf-8"), encoding="utf-8")
+    done = run("rise.spaseq", "--stream", "S1=bad.nq", "--output", "out/matches.jsonl")
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert done.stderr == "warning: 1 bad event quarantined in out/quarantine.jsonl\n"
+    kept = json.loads(Path("out/quarantine.jsonl").read_text(encoding="utf-8"))
+    assert (kept["source"], kept["position"], kept["unit"]) == ("bad.nq", 1, "line")
+    assert Path("out/matches.jsonl").read_text(encoding="utf-8").count("\n") == 1
+
+
+def test_no_quarantine_is_made_without_bad_events(folder: Path) -> None:
+    """A file that exists says that something is in it."""
+    run("rise.spaseq", "--stream", "S1=two.nq")
+    assert not Path("quarantine.jsonl").exists()
+
+
+def test_bad_input_may_be_skipped_or_fail_the_run(folder: Path) -> None:
+    """Skipped input is counted; a failed run has status 1 and says where."""
+    Path("bad.nq").write_text("no quad\n" + Path("two.nq").read_text(encoding="utf-8"), encoding="utf-8")
+    skipped = run("rise.spaseq", "--stream", "S1=bad.nq", "--on-bad-input", "skip")
+    assert (skipped.exit_code, skipped.stderr) == (0, "warning: 1 bad event skipped\n")
+    failed = run("rise.spaseq", "--stream", "S1=bad.nq", "--on-bad-input", "fail")
+    assert (failed.exit_code, failed.stdout) == (1, "")
+    assert failed.stderr.startswith("error: bad input: bad.nq:1: ")
+
+
+# --- how it ends ----------------------------------------------------------------------------------
+
+
+def test_ten_events_are_answered_in_under_a_second(folder: Path) -> None:
+    """Kernels and heavy imports avoided; measured in processor time, since tests share their machine."""
+    write("ten.nq", trades(10))
+    best = 9.9
+    for _ in range(3):
+        before = os.times()
+        done = start("rise.spaseq", "--stream", "S1=ten.nq")
+        assert done.communicate()[0]
+        after = os.times()
+        best = min(
+            best, after.children_user + after.children_system - before.children_user - before.children_system
+        )
+    assert best < 1.0
+
+
+def test_a_reader_that_has_enough_ends_the_run_silently(folder: Path) -> None:
+    """`spaseq run … | head -1` prints one line and no complaint."""
+    write("many.nq", trades(20_000))
+    process = start("rise.spaseq", "--stream", "S1=many.nq")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.readline()
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == ("", 141)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until something is so."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.02)
+
+
+def lines_in(path: str) -> int:
+    """How many lines a file has; none if it is not there."""
+    return Path(path).read_bytes().count(b"\n") if Path(path).exists() else 0
+
+
+@pytest.mark.slow
+def test_ctrl_c_stops_cleanly(folder: Path) -> None:
+    """The output so far is whole lines, one sentence says what was done, the status is 130."""
+    write("many.nq", trades(60_000))
+    process = start(
+        "rise.spaseq", "--stream", "S1=many.nq", "--provenance", "--lateness", "1s", "--output", "out.jsonl"
+    )
+    wait_for(lambda: lines_in("out.jsonl") > 0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (130, "")
+    assert err.startswith("note: stopped by Ctrl-C: ")
+    assert err.count("\n") == 1
+    for line in Path("out.jsonl").read_text(encoding="utf-8").splitlines():
+        json.loads(line)
+
+
+# --- following ------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_follow_takes_new_files_and_ends_on_request(folder: Path) -> None:
+    """Files that were there, files that come, each once; hidden ones not before they are renamed."""
+    Path("in").mkdir()
+    write("in/0.nq", [trade(10, "H1", 1)])
+    process = start("rise.spaseq", "--stream", "S1=in", "--follow", "--output", "out.jsonl")
+    write("in/.1.nq", [trade(20, "H1", 5)])
+    Path("in/.1.nq").rename("in/1.nq")
+    wait_for(lambda: lines_in("out.jsonl") == 1)
+    write("in/2.nq", [trade(5, "H1", 9), trade(21, "H1", 1), trade(22, "H1", 7)])
+    wait_for(lambda: lines_in("out.jsonl") >= 2)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert "1 bad event quarantined in quarantine.jsonl" in err
+    assert "note: stopped by SIGTERM: 4 events read" in err
+    kept = json.loads(Path("quarantine.jsonl").read_text(encoding="utf-8"))
+    assert kept["reason"].startswith("late: its time is 1970-01-01T00:00:05Z")
+    starts = [
+        json.loads(line)["start"] for line in Path("out.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert starts == ["1970-01-01T00:00:10Z", "1970-01-01T00:00:20Z", "1970-01-01T00:00:21Z"][: len(starts)]
+
+
+def test_what_does_not_exist_cannot_be_followed(folder: Path) -> None:
+    """A typo in a path would wait for ever."""
+    done = run("rise.spaseq", "--stream", "S1=nowhere", "--follow")
+    assert done.exit_code == 2
+    assert "`nowhere` does not exist, so it cannot be followed" in done.stderr
+
+
+# --- checkpoints ----------------------------------------------------------------------------------
+
+
+def test_a_run_that_had_ended_is_not_done_again(folder: Path) -> None:
+    """The output stays as it is."""
+    arguments = ["rise.spaseq", "--stream", "S1=two.nq", "--output", "out.jsonl", "--checkpoint", "points"]
+    assert run(*arguments).exit_code == 0
+    before = Path("out.jsonl").read_bytes()
+    done = run(*arguments)
+    assert done.exit_code == 0
+    assert "this run had ended" in done.stderr
+    assert Path("out.jsonl").read_bytes() == before
+
+
+def test_a_checkpoint_of_another_run_is_refused(folder: Path) -> None:
+    """Another query, another input, another option: each is named."""
+    base = ["--stream", "S1=two.nq", "--output", "out.jsonl", "--checkpoint", "points"]
+    assert run("rise.spaseq", *base).exit_code == 0
+    for arguments, words in (
+        (["fall.spaseq", *base], "the queries differ"),
+        (["rise.spaseq", *base, "--provenance"], "provenance was `False` and is `True`"),
+        (["rise.spaseq", *base, "--lateness", "5s"], "lateness was `None` and is `5000000`"),
+    ):
+        done = run(*arguments)
+        assert done.exit_code == 2
+        assert "belongs to another run" in done.stderr
+        assert words in done.stderr
+    write("two.nq", trades(5))
+    assert "the input `two.nq` is new, gone or changed" in run("rise.spaseq", *base).stderr
+
+
+def test_a_damaged_checkpoint_is_refused(folder: Path) -> None:
+    """Better no answer than a wrong one."""
+    Path("points").mkdir()
+    Path("points/checkpoint.zip").write_bytes(b"nonsense")
+    done = run("rise.spaseq", "--stream", "S1=two.nq", "--output", "o", "--checkpoint", "points")
+    assert done.exit_code == 2
+    assert "is not a checkpoint, or it is damaged" in done.stderr
+
+
+def test_an_output_that_is_gone_cannot_be_gone_on_with(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its matches would be lost."""
+    arguments = ["rise.spaseq", "--stream", "S1=in", "--output", "out.jsonl", "--checkpoint", "points"]
+    interrupted(folder, arguments, monkeypatch)
+    Path("out.jsonl").unlink()
+    done = run(*arguments)
+    assert done.exit_code == 2
+    assert "the output `out.jsonl` is not what the checkpoint knows" in done.stderr
+
+
+def interrupted(
+    folder: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch, portions: int = 3
+) -> None:
+    """A run over four files that dies after some portions, with bad input between them."""
+    from spaseq.engine.session import Session
+
+    if not Path("in").exists():
+        Path("in").mkdir()
+        events = trades(400)
+        for number in range(4):
+            text = nquads(events[number * 100 : number * 100 + 100])
+            Path(f"in/{number}.nq").write_text(f"bad {number}\n{text}worse\n", encoding="utf-8")
+    done, real = 0, Session.step
+
+    def step(self: Session, portion: object) -> object:
+        nonlocal done
+        done += 1
+        if done > portions:
+            raise RuntimeError("killed")
+        return real(self, portion)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Session, "step", step)
+    monkeypatch.setattr(opening, "SMALL", -1)
+    monkeypatch.setattr("spaseq.engine.replay.AT_LEAST", 10)
+    died = run(*arguments, "--checkpoint-every", "0s")
+    assert isinstance(died.exception, RuntimeError)
+    monkeypatch.setattr(Session, "step", real)
+
+
+@pytest.mark.parametrize("style", ["jsonl", "csv", "sparql-json"])
+def test_a_resumed_run_writes_what_an_uninterrupted_one_would(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, style: str
+) -> None:
+    """Matches and quarantine, byte for byte, wherever it died."""
+    common = ["rise.spaseq", "--stream", "S1=in", "--output-format", style, "--output"]
+    arguments = [*common, "out/o", "--checkpoint", "points"]
+    Path("out").mkdir()
+    for portions in (0, 1, 1, 1):
+        interrupted(folder, arguments, monkeypatch, portions)
+    assert run(*arguments).exit_code == 0
+    Path("whole").mkdir()
+    assert run(*common, "whole/o").exit_code == 0
+    assert Path("out/o").read_bytes() == Path("whole/o").read_bytes()
+    assert Path("out/quarantine.jsonl").read_bytes() == Path("whole/quarantine.jsonl").read_bytes()
+    assert lines_in("whole/quarantine.jsonl") == 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lateness", [[], ["--lateness", "200s"]], ids=["sorted", "with a lateness"])
+def test_a_run_killed_at_random_moments_loses_nothing_and_says_nothing_twice(
+    folder: Path, lateness: list[str]
+) -> None:
+    """Killed with signal 9, again and again, until it comes through."""
+    Path("in").mkdir()
+    chance, kills = random.Random(len(lateness)), 0
+    events = sorted(trades(75_000), key=lambda event: event.time + chance.randrange(100_000_000))
+    for number in range(3):
+        write(f"in/{number}.nq", events[number * 25_000 : number * 25_000 + 25_000])
+    arguments = ["rise.spaseq", "fall.spaseq", "--stream", "S1=in", *lateness, "--output"]
+    whole = start(*arguments, "whole.jsonl")
+    whole.communicate()
+    while killed(
+        start(*arguments, "out.jsonl", "--checkpoint", "points", "--checkpoint-every", "0s"), chance
+    ):
+        kills += 1
+    assert kills > 1
+    for name in ("rise", "fall"):  # lines of two queries may alternate differently
+        assert lines_of(name, "out.jsonl") == lines_of(name, "whole.jsonl")
+
+
+def lines_of(query: str, path: str) -> list[str]:
+    """The lines of one query."""
+    return [
+        line for line in Path(path).read_text("utf-8").splitlines() if line.startswith(f'{{"query":"{query}"')
+    ]
+
+
+def killed(process: subprocess.Popen[str], chance: random.Random) -> bool:
+    """Kill a run some time after it wrote a few checkpoints; false if it came through before."""
+    point, seen, wanted = Path("points/checkpoint.zip"), set[int](), chance.randrange(2, 5)
+    while process.poll() is None and len(seen) < wanted:
+        if point.exists():
+            seen.add(point.stat().st_mtime_ns)
+        time.sleep(0.001)
+    time.sleep(0.2 * chance.random())
+    through = process.poll() is not None
+    process.kill()
+    process.communicate()
+    assert not through or process.returncode == 0
+    return not through

@@ -180,10 +180,14 @@ class Machine:
         return len(self.program.sequence.variables) + len(self.program.sequence.tracks)
 
     def _forget_events(self) -> None:
-        """Drop the events that no partial match rests on any more."""
+        """Drop the events that no partial match rests on any more, nor a conjunction of the open instant."""
         store = self.stage.memory.store
         if len(self.events) > 2 * self.events.kept + 4096:
-            used = store.events[: int(store.counts[0])]
+            parts = [
+                store.events[: int(store.counts[0])],
+                *(part.events for part in self.assembler.open.values()),
+            ]
+            used = np.concatenate([part.ravel() for part in parts])
             self.events.keep(np.unique(used[used >= 0]))
 
     def live_ids(self) -> npt.NDArray[np.int64]:

@@ -93,7 +93,6 @@ def _matches(
                 break
             session.compact([merge])
     if reports.count:
+        what = "piece of bad input was" if reports.count == 1 else "pieces of bad input were"
         where = f"; it is in {kept.path}" if kept.count else ""
-        warnings.warn(
-            f"{reports.count} pieces of bad input were passed over{where}", BadInputWarning, stacklevel=2
-        )
+        warnings.warn(f"{reports.count} {what} passed over{where}", BadInputWarning, stacklevel=2)

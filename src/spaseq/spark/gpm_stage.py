@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,17 +12,19 @@ import pyarrow as pa
 from spaseq.io.readers import read_sources
 from spaseq.model.batch import EventBatch
 from spaseq.spark.bad_events import BadEvents
-from spaseq.spark.blocks import encode_block
+from spaseq.spark.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.event_rows import EventRows
 from spaseq.spark.files import EventFiles
-from spaseq.spark.job import Job
+from spaseq.spark.job import Job, Task
 from spaseq.spark.mapper import Mapper
 from spaseq.spark.places import Place, placed
-from spaseq.spark.schemas import ARROW_BLOCKS
+from spaseq.spark.schemas import ARROW_BLOCKS, CLOCKS, CONTROL
 from spaseq.spark.sequence_stage import Shared
 from spaseq.spark.sources import Split
+from spaseq.spark.watermark import Progress
 
 Longs = npt.NDArray[np.int64]
+Row = tuple[int, int, int, bytes | None, int, int]
 
 _mappers: dict[str, Mapper] = {}
 """The mapper of the job this process works for: its dictionary and its background graphs stay warm."""
@@ -46,6 +48,7 @@ class MatchRows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job, place = self._job.value, Place()
         mapper = mapper_of(job)
+        work = _Task(mapper, place, "event")
         with BadEvents(job.on_bad, job.quarantine, f"rows-{place.name}") as bad:
             rows = EventRows(
                 job.streams, self._stream, self._syntax, mapper.dictionary, job.reading, bad,
@@ -53,7 +56,10 @@ class MatchRows:
             )  # fmt: skip
             for batch in batches:
                 for events, numbers in rows.batches(batch):
-                    yield from blocks_of(mapper, events, place.arrivals(numbers), place)
+                    yield from work.take(events, place.arrivals(numbers))
+            for stream, time in rows.promises.times.items():
+                work.progress.promise(job.streams[stream], time)
+            yield work.last(bad.count)
 
 
 class MatchParts:
@@ -72,6 +78,7 @@ class MatchParts:
     def _match(self, splits: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
         job, files, place = self._job.value, self._files, Place()
         mapper = mapper_of(job)
+        work = _Task(mapper, place, "line")
         options = replace(files.options, needed_predicates=job.predicates, keep_names=job.provenance)
         stream = job.streams[self._stream]
         count = 0
@@ -81,18 +88,73 @@ class MatchParts:
                 for events in read_sources([split], stream, self._stream, mapper.dictionary, options, report):
                     numbers = np.arange(count, count + len(events))
                     count += len(events)
-                    yield from blocks_of(mapper, events, place.arrivals(numbers), place)
+                    yield from work.take(events, place.arrivals(numbers))
+            yield work.last(bad.count)
 
 
-def blocks_of(mapper: Mapper, events: EventBatch, arrivals: Longs, place: Place) -> Iterator[pa.RecordBatch]:
-    """The blocks of some events as rows."""
-    rows = [
-        (query, bucket, block.first, encode_block(block))
-        for query, bucket, block in mapper.blocks(events, arrivals, place.label)
-    ]
-    if rows:
-        arrays = [
-            pa.array(column, kind)
-            for column, kind in zip(zip(*rows, strict=True), ARROW_BLOCKS.types, strict=True)
+@dataclass(slots=True)
+class _Task:
+    """A task at work: its blocks, how far its streams have come, and what it has counted."""
+
+    mapper: Mapper
+    place: Place
+    unit: str
+    progress: Progress = field(default_factory=Progress)
+    events: int = 0
+
+    def take(self, events: EventBatch, arrivals: Longs) -> Iterator[pa.RecordBatch]:
+        """The blocks of some events as rows."""
+        job = self.mapper.job
+        self.events += len(events)
+        rows: list[Row] = [
+            (query, self._name(bucket), block.first, encode_block(block), 0, 0)
+            for query, bucket, block in self.mapper.blocks(events, arrivals, self.place.label)
         ]
-        yield pa.RecordBatch.from_arrays(arrays, schema=ARROW_BLOCKS)
+        if job.streaming:
+            for stream in np.unique(events.streams).tolist():
+                self.progress.see(job.streams[stream], int(events.times[events.streams == stream].max()))
+            for number in self.mapper.concerned(events):
+                block = _clock(job.tasks[number], events, self.unit, len(job.streams))
+                if len(block):
+                    place = job.places[number % len(job.places)]
+                    rows.append((CLOCKS + number, place, block.first, encode_block(block), 0, 0))
+        if rows:
+            yield _table(rows)
+
+    def _name(self, bucket: int) -> int:
+        places = self.mapper.job.places
+        return places[bucket] if places else bucket
+
+    def last(self, bad: int) -> pa.RecordBatch:
+        """The rows that tell every bucket how far the streams have come, and what was counted."""
+        places = self.mapper.job.places or (0,)
+        told = self.progress.to_json().encode() if self.mapper.job.places else None
+        first: Row = (CONTROL, places[0], 0, told, self.events, bad)
+        return _table([first, *((CONTROL, place, 0, told, 0, 0) for place in places[1:])])
+
+
+def _clock(task: Task, events: EventBatch, unit: str, streams: int) -> Block:
+    """All events of a query's streams, without mappings: where each was read, in place of its name."""
+    local = np.full(streams, -1, np.int16)
+    local[list(task.inputs)] = np.arange(len(task.inputs), dtype=np.int16)
+    numbers = local[events.streams]
+    own = np.flatnonzero(numbers >= 0)
+    origins = np.zeros(len(events), np.int32) if events.origins is None else events.origins
+    positions = np.zeros(len(events), np.int64) if events.positions is None else events.positions
+    nothing = Mappings(np.zeros(0, np.int32), np.zeros((0, 0), np.int32))
+    return Block(
+        events.times[own],
+        numbers[own],
+        positions[own],
+        (origins[own] + 1).astype(np.int32),
+        np.zeros((0, DIGEST), np.uint8),
+        nothing,
+        (),
+        pa.array([f"{unit} {source}" for source in events.sources], pa.large_string()),
+    )
+
+
+def _table(rows: Sequence[Row]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, ARROW_BLOCKS.types, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=ARROW_BLOCKS)

@@ -58,6 +58,12 @@ class Job:
     quarantine: str | None = None
     lateness: int = 0
     lag: int | None = None
+    places: tuple[int, ...] = ()
+    """For an endless input the name of every bucket, chosen so that Spark puts each on a partition of its own."""
+
+    @property
+    def streaming(self) -> bool:
+        return bool(self.places)
 
     @property
     def predicates(self) -> frozenset[str] | None:

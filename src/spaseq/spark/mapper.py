@@ -42,18 +42,28 @@ class Mapper:
         self.job = job
         self.dictionary = TermDictionary()
         self._hashes = KeyHashes(self.dictionary)
+        self._readers: list[list[int]] = [[] for _ in job.streams]
+        for number, task in enumerate(job.tasks):
+            for stream in task.inputs:
+                self._readers[stream].append(number)
 
     @property
     def full(self) -> bool:
         """True if the dictionary has grown so large that a new mapper should take over."""
         return len(self.dictionary) > FORGET_AT
 
+    def concerned(self, batch: EventBatch) -> list[int]:
+        """The queries that declare one of a batch's streams."""
+        streams = np.unique(batch.streams).tolist()
+        return sorted({number for stream in streams for number in self._readers[stream]})
+
     def blocks(self, batch: EventBatch, arrivals: Longs, place: str) -> Iterator[tuple[int, int, Block]]:
         """The blocks of a batch, each with the number of its query and its bucket.
 
         ``place`` names the task, so that blank nodes of different tasks stay apart.
         """
-        for number, task in enumerate(self.job.tasks):
+        for number in self.concerned(batch):
+            task = self.job.tasks[number]
             own = _own(task, batch, arrivals, place, len(self.job.streams))
             if len(own.events) == 0:
                 continue

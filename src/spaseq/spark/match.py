@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 from pyspark.sql.types import StructType, TimestampType
 
@@ -23,9 +23,13 @@ from spaseq.spark.finish import first_of_equals
 from spaseq.spark.gpm_stage import MatchParts, MatchRows
 from spaseq.spark.job import Job, make_tasks, stream_numbers
 from spaseq.spark.native import as_native
+from spaseq.spark.places_of_buckets import bucket_places
 from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
 from spaseq.spark.sequence_stage import SequenceStage
+from spaseq.spark.session import ROCKSDB, STATE_STORE
+from spaseq.spark.stream_stage import OUTPUT, SequenceProcessor, UnpackAnswers
 from spaseq.spark.values import checked_syntax
+from spaseq.temporal.durations import parse_duration
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -49,6 +53,9 @@ class MatchOptions:
     quarantine: str | None = None
     partitions: int | None = None
     max_runs: int | None = 10_000_000
+    lateness: str | int = 0
+    stream_lag: str | int | None = None
+    metrics: Observation | str = "spaseq"
 
 
 def match(
@@ -65,6 +72,9 @@ def match(
     quarantine: str | None = None,
     partitions: int | None = None,
     max_runs: int | None = 10_000_000,
+    lateness: str | int = 0,
+    stream_lag: str | int | None = None,
+    metrics: Observation | str = "spaseq",
 ) -> DataFrame:
     """The answers of a query over streams.
 
@@ -76,6 +86,11 @@ def match(
     ``format`` is the syntax of ``value`` columns, whose graphs name their own time with
     ``timestamp_predicate`` unless there is a ``time`` column. ``partitions`` is the number of buckets that keys
     and windows are spread over.
+
+    On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
+    slowest stream, ``lateness`` behind its latest event; a stream that is more than ``stream_lag`` of event time
+    behind the fastest is not waited for. Later events are bad input. ``metrics`` names what
+    `DataFrame.observe` reports: ``events`` and ``bad``, and under the name with ``_late`` appended ``late``.
     """
     compiled = as_query(query)
     options = MatchOptions(
@@ -87,6 +102,9 @@ def match(
         quarantine=quarantine,
         partitions=partitions,
         max_runs=max_runs,
+        lateness=lateness,
+        stream_lag=stream_lag,
+        metrics=metrics,
     )
     form = compiled.rewritten.form
     columns = answer_columns(form, provenance=provenance)
@@ -125,18 +143,49 @@ def _answers(
     frames = [streams] if isinstance(streams, DataFrame) else list(streams.values())
     if not frames:
         raise InvalidArgument("no stream was given")
+    streaming = frames[0].isStreaming
+    if any(frame.isStreaming != streaming for frame in frames):
+        raise InvalidArgument(
+            "streams must be all streaming DataFrames or all batch DataFrames, not some of each"
+        )
     spark = frames[0].sparkSession
-    job = _job(spark, queries, knowledge, options)
+    job = _job(spark, queries, knowledge, options, streaming=streaming)
     shared = spark.sparkContext.broadcast(job)
     blocks = _matched(spark, job, shared, queries, streams, options)
+    blocks = blocks.observe(options.metrics, F.sum("events").alias("events"), F.sum("bad").alias("bad"))
     compares = any(task.is_distinct for task in job.tasks)
     internal = StructType([*(ROUTE if compares else ()), *columns.fields])
-    answers = (
-        blocks.repartitionById(job.buckets, "bucket")
-        .sortWithinPartitions("query", "first")
-        .mapInArrow(SequenceStage(shared, together=together), internal)
+    if streaming:
+        answers = _endless(spark, job, blocks, internal, options, together=together)
+    else:
+        sequence = SequenceStage(shared, together=together)
+        ordered = blocks.repartitionById(job.buckets, "bucket").sortWithinPartitions("query", "first")
+        answers = ordered.mapInArrow(sequence, internal)
+    return first_of_equals(answers, job, columns, streaming=streaming) if compares else answers
+
+
+def _endless(
+    spark: SparkSession,
+    job: Job,
+    blocks: DataFrame,
+    columns: StructType,
+    options: MatchOptions,
+    *,
+    together: bool,
+) -> DataFrame:
+    """The sequence stage with its memory in the state store."""
+    if spark.conf.get(STATE_STORE) != ROCKSDB:
+        # The operator works with no other one.
+        spark.conf.set(STATE_STORE, ROCKSDB)
+    processor = SequenceProcessor(job, together=together)
+    found = (
+        blocks.select("bucket", "query", "block")
+        .groupBy("bucket")
+        .transformWithStateInPandas(processor, OUTPUT, "Append", "None")
     )
-    return first_of_equals(answers, job, columns) if compares else answers
+    if isinstance(options.metrics, str):
+        found = found.observe(f"{options.metrics}_late", F.sum("late").alias("late"))
+    return found.mapInArrow(UnpackAnswers(), columns)
 
 
 def _job(
@@ -144,13 +193,16 @@ def _job(
     queries: Mapping[str, CompiledQuery],
     knowledge: Knowledge | Mapping[str, Source] | None,
     options: MatchOptions,
+    *,
+    streaming: bool,
 ) -> Job:
     buckets = options.partitions or _default_buckets(spark)
     if buckets < 1:
         raise InvalidArgument(f"`partitions` must be at least 1, not {buckets}")
     if options.max_runs is not None and options.max_runs < 1:
         raise InvalidArgument(f"max_runs must be at least 1 or None, not {options.max_runs!r}")
-    tasks, streams = make_tasks(queries, buckets)
+    tasks, streams = make_tasks(queries, buckets, streaming=streaming)
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
     known = knowledge if isinstance(knowledge, Knowledge) else Knowledge(knowledge or {}, rdfs=options.rdfs)
     for task in tasks:
         known.require(task.program.knowledge[0])
@@ -166,7 +218,17 @@ def _job(
         ReadOptions(options.timestamp_predicate, keep_names=options.provenance),
         checked_policy(options.on_bad_input, options.quarantine),
         options.quarantine,
+        _microseconds(options.lateness, "lateness"),
+        None if options.stream_lag is None else _microseconds(options.stream_lag, "stream_lag"),
+        bucket_places(buckets, partitions) if streaming else (),
     )
+
+
+def _microseconds(duration: str | int, name: str) -> int:
+    found = parse_duration(duration) if isinstance(duration, str) else duration
+    if found < 0:
+        raise InvalidArgument(f"{name} cannot be negative: {duration!r}")
+    return found
 
 
 def _default_buckets(spark: SparkSession) -> int:

@@ -15,8 +15,9 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.algebra.contiguity import uses_strict_contiguity
 from spaseq.algebra.events import EventWindow, TimeWindow
-from spaseq.planner.distribution import Unit, uses_strict_contiguity
+from spaseq.planner.distribution import Unit
 from spaseq.planner.program import Program
 
 Longs = npt.NDArray[np.int64]

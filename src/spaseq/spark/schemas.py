@@ -26,12 +26,26 @@ BLOCKS: Final = StructType(
         StructField("bucket", IntegerType()),
         StructField("first", LongType()),
         StructField("block", BinaryType()),
+        StructField("events", LongType()),
+        StructField("bad", LongType()),
     ]
 )
-"""What leaves the GPM stage: the block of a query for a bucket, and its earliest instant."""
+"""What leaves the GPM stage: the block of a query for a bucket, and its earliest instant; what a task has counted."""
+
+CONTROL: Final = -1
+"""The number in place of a query's for rows that tell how far the streams have come, and for counts."""
+CLOCKS: Final = 1 << 24
+"""Added to the number of a query for blocks that name all events of its streams, to judge which are late."""
 
 ARROW_BLOCKS: Final = pa.schema(
-    [("query", pa.int32()), ("bucket", pa.int32()), ("first", pa.int64()), ("block", pa.binary())]
+    [
+        ("query", pa.int32()),
+        ("bucket", pa.int32()),
+        ("first", pa.int64()),
+        ("block", pa.binary()),
+        ("events", pa.int64()),
+        ("bad", pa.int64()),
+    ]
 )
 
 TRIPLES: Final = ArrayType(

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 import pyarrow as pa
-from pyspark import TaskContext
 
 from spaseq.engine.answers import Answers
 from spaseq.spark.answer_rows import AnswerRows
 from spaseq.spark.blocks import decode_block
 from spaseq.spark.job import Job
+from spaseq.spark.schemas import CONTROL
 from spaseq.spark.sequencer import Sequencer
 
 
@@ -35,12 +35,12 @@ class SequenceStage:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job = self._job.value
-        context = TaskContext.get()
-        bucket = context.partitionId() if context is not None else 0
         current: _Query | None = None
         for batch in batches:
-            columns = (batch.column(name).to_pylist() for name in ("query", "first", "block"))
-            for query, first, block in zip(*columns, strict=True):
+            columns = (batch.column(name).to_pylist() for name in ("query", "bucket", "first", "block"))
+            for query, bucket, first, block in zip(*columns, strict=True):
+                if query == CONTROL:
+                    continue
                 if current is None or current.number != query:
                     if current is not None:
                         yield from current.finish()

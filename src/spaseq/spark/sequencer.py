@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.automaton.program import WAIT
 from spaseq.automaton.stage import Found
+from spaseq.automaton.tables import ALIVE, DEADLINE, IN, OF, RUNS, TRANSITION_OPERATOR
 from spaseq.engine.answers import Answers
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions
 from spaseq.model.dictionary import TermDictionary
@@ -55,11 +57,26 @@ class Sequencer:
         """True if enough has come since the last step that could not take it all."""
         return self.waiting >= max(STEP_AT, 2 * self._stalled)
 
+    @property
+    def due(self) -> int | None:
+        """The time after which there is something to do: events to handle, a window to end, runs to forget."""
+        store, tables = self.machine.stage.memory.store, self.machine.stage.tables
+        times = [block.first for block in self.held]
+        runs = store.runs[: int(store.counts[RUNS])]
+        runs = runs[runs[:, ALIVE] == 1]
+        if len(runs):
+            deadline = store.partials[runs[:, OF], DEADLINE]
+            waits = tables.transitions[runs[:, IN], TRANSITION_OPERATOR] == WAIT
+            times += [int(deadline[waits].min())] if waits.any() else [int(deadline.max())]
+        return min(times, default=None)
+
     def advance(self, now: int) -> Answers:
         """Handle every event before ``now``; events at that time may still come, earlier ones may not."""
         ready, self.held = self._before(now)
         self._stalled = self.waiting
         answers = self._step(ready, now)
+        # Instants are handled whole, so nothing of the last one can still be joined.
+        self.machine.assembler.open.clear()
         self._compact()
         return answers
 
@@ -88,9 +105,11 @@ class Sequencer:
             tables = {gpm.name: MappingTable(nothing, {}) for gpm in program.gpms}
             return machine.step_tables(tables, nothing, nothing, self._no_pairs(), now, self._owned)
         ids = encode_terms(self.dictionary, block.terms)
-        names = ids[block.names] if self.job.provenance else np.zeros(len(block), np.int32)
-        digests = [row.tobytes() for row in block.digests]
-        serials = machine.events.append_known(block.times, block.streams, names, digests)
+        # Nobody asks which events a match is made of, unless for its provenance.
+        serials = np.zeros(len(block), np.int64)
+        if self.job.provenance:
+            digests = [row.tobytes() for row in block.digests]
+            serials = machine.events.append_known(block.times, block.streams, ids[block.names], digests)
         tables = {
             gpm.name: MappingTable(
                 rows.event.astype(np.int64),

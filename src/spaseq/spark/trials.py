@@ -6,18 +6,23 @@ stand in one DataFrame with a column ``stream``, and all queries run in one `mat
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyoxigraph import Triple
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match, MatchedEvent
 from spaseq.model.terms import term_of
 from spaseq.planner.compiled import CompiledQuery, compile_query
+from spaseq.spark.match import match_all
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +107,51 @@ def match_of(row: Row) -> Match:
         else frozenset(Triple(term_of(t.s), term_of(t.p), term_of(t.o)) for t in triples),  # type: ignore[arg-type]
         row["match"],
     )
+
+
+def stream_in_batches(
+    spark: SparkSession, job: Together, folder: Path, batches: int, lateness: int, **options: object
+) -> tuple[dict[str, list[Match]], list[dict[str, object]]]:
+    """What `match_all` answers to an input that comes in so many micro-batches, and Spark's reports of them.
+
+    Each stream comes in the order in which its events stand in the job, cut into even pieces; one more micro-batch
+    says that all streams have ended.
+    """
+    source, sink = folder / "events", folder / "answers"
+    source.mkdir(parents=True)
+    by_stream: dict[str, list[GraphEvent]] = {}
+    for stream, event in job.events:
+        by_stream.setdefault(stream, []).append(event)
+    pieces: list[list[tuple[object, ...]]] = [[] for _ in range(batches)]
+    for stream, events in by_stream.items():
+        for number, event in enumerate(events):
+            pieces[number * batches // len(events)].append(event_row(stream, event))
+    declared = {iri for query in job.queries.values() for iri in (s.iri for s in query.rewritten.streams)}
+    pieces.append([(None, None, None, iri) for iri in sorted(declared)])
+    names = ("time", "triples", "graph", "stream")
+    for number, rows in enumerate(pieces):
+        file = source / f"{number:04d}.json"
+        file.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+        os.utime(file, (1_000_000 + number, 1_000_000 + number))
+    kinds = (LongType(), ArrayType(ArrayType(StringType())), StringType(), StringType())
+    schema = StructType([StructField(name, kind) for name, kind in zip(names, kinds, strict=True)])
+    read = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(source))
+    events_of = read.select(
+        F.timestamp_micros("time").alias("time"),
+        F.transform("triples", lambda t: F.struct(t[0].alias("s"), t[1].alias("p"), t[2].alias("o"))).alias(
+            "triples"
+        ),
+        "graph",
+        "stream",
+    )
+    answers = match_all(job.queries, events_of, job.knowledge, provenance=True, lateness=lateness, **options)
+    query = (
+        answers.writeStream.format("parquet")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .option("path", str(sink))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    reports = [json.loads(report.json) for report in query.recentProgress]
+    return matches_by_query(spark.read.schema(answers.schema).parquet(str(sink))), reports

@@ -1,0 +1,184 @@
+"""What one bucket keeps between micro-batches: a small head, segments of machines, and blocks that wait."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from spaseq.spark.blocks import Block, concat_blocks, decode_block, encode_block
+from spaseq.spark.job import Job
+from spaseq.spark.packing import STATE_VERSION, IncompatibleState, old_state
+from spaseq.spark.routing import Ticks
+from spaseq.spark.segments import Segments
+from spaseq.spark.sequencer import Sequencer
+from spaseq.spark.watermark import Progress
+
+
+class Store(Protocol):
+    """Named pieces of bytes; Spark's state store, or a dict in tests."""
+
+    def get(self, name: str) -> bytes | None: ...
+
+    def put(self, name: str, data: bytes) -> None: ...
+
+    def remove(self, name: str) -> None: ...
+
+
+_fingerprints: dict[str, str] = {}
+"""The fingerprint of the job this process works for."""
+
+
+def fingerprint(job: Job) -> str:
+    """What a checkpoint and a run must agree on: the queries, how rows are spread, what is kept of events."""
+    if job.id in _fingerprints:
+        return _fingerprints[job.id]
+    facts = [[task.name, task.program.query.normal_text] for task in job.tasks]
+    text = json.dumps([facts, job.provenance, job.lateness, job.lag])
+    found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    _fingerprints.clear()
+    _fingerprints[job.id] = found
+    return found
+
+
+@dataclass(slots=True)
+class _Query:
+    """What is saved of one query: its segments, the blocks that wait, and when it must be looked at again."""
+
+    segments: list[int] = field(default_factory=list)
+    held: list[int] = field(default_factory=list)
+    next: int = 0
+    due: int | None = None
+    answered: bool = False
+    arrived: int = 0
+    """Events that have come so far, where their order of arrival matters."""
+
+    @property
+    def empty(self) -> bool:
+        return not self.segments and not self.held and not self.answered and not self.arrived
+
+
+_SAVED = ("segments", "held", "next", "due", "answered", "arrived")
+
+
+@dataclass(slots=True)
+class Running:
+    """A sequencer and what the store holds of it."""
+
+    sequencer: Sequencer
+    segments: Segments
+    held: dict[int, Block]
+
+
+class BucketState:
+    """The state of one bucket during one micro-batch."""
+
+    def __init__(self, job: Job, bucket: int, store: Store) -> None:
+        self._job, self._bucket, self._store = job, bucket, store
+        self.progress = Progress()
+        self.queries: dict[int, _Query] = {}
+        head = store.get("head")
+        if head is not None:
+            self._read(json.loads(head))
+
+    def _read(self, head: dict[str, Any]) -> None:
+        if head["version"] != STATE_VERSION:
+            raise old_state(head["version"])
+        if head["fingerprint"] != fingerprint(self._job):
+            raise IncompatibleState(
+                "the checkpoint belongs to other queries or options (query text, provenance, lateness, lag); run them "
+                "again with those, or start with a new checkpoint"
+            )
+        if head["buckets"] != self._job.buckets:
+            raise IncompatibleState(
+                f"the checkpoint spreads keys over {head['buckets']} buckets, this run over {self._job.buckets}; run "
+                f"again with partitions={head['buckets']}, or start with a new checkpoint"
+            )
+        self.progress = Progress(head["latest"], head["promised"])
+        self.queries = {int(number): _Query(**saved) for number, saved in head["queries"].items()}
+
+    def write_head(self) -> None:
+        """Save everything but machines and blocks, which are saved one by one."""
+        queries = {
+            number: {name: getattr(saved, name) for name in _SAVED}
+            for number, saved in self.queries.items()
+            if not saved.empty
+        }
+        head = {
+            "version": STATE_VERSION,
+            "fingerprint": fingerprint(self._job),
+            "buckets": self._job.buckets,
+            "latest": self.progress.latest,
+            "promised": self.progress.promised,
+            "queries": queries,
+        }
+        self._store.put("head", json.dumps(head).encode())
+
+    def open(self, number: int) -> Running:
+        """The sequencer of a query, as it was."""
+        saved = self.queries.setdefault(number, _Query())
+        sequencer = Sequencer(self._job, self._job.tasks[number], self._bucket)
+        sequencer.machine.answered = saved.answered
+        segments = Segments()
+        if saved.segments:
+            segments.load(sequencer.machine, {i: self._piece(number, f"s{i}") for i in saved.segments})
+        held = {i: decode_block(self._piece(number, f"h{i}")) for i in saved.held}
+        sequencer.held = list(held.values())
+        return Running(sequencer, segments, held)
+
+    def in_order_of_arrival(self, number: int, blocks: list[Block]) -> list[Block]:
+        """The blocks of a micro-batch as one, its events numbered on from those that came before."""
+        if self._job.tasks[number].routing.ticks is not Ticks.EVENTS or not blocks:
+            return blocks
+        saved = self.queries.setdefault(number, _Query())
+        block = concat_blocks(blocks)
+        rank = np.empty(len(block), np.int64)
+        rank[np.argsort(block.arrivals, kind="stable")] = np.arange(saved.arrived, saved.arrived + len(block))
+        saved.arrived += len(block)
+        return [replace(block, arrivals=rank)]
+
+    def _piece(self, number: int, name: str) -> bytes:
+        data = self._store.get(f"{number}.{name}")
+        assert data is not None, f"the state store lost {number}.{name}"
+        return data
+
+    def save(self, number: int, running: Running, now: int, *, over: bool) -> None:
+        """Write what a micro-batch changed; ``over`` if the query needs nothing any more."""
+        saved, sequencer = self.queries[number], running.sequencer
+        saved.answered = sequencer.machine.answered
+        if over:
+            changes: dict[int, bytes | None] = dict.fromkeys(saved.segments)
+            sequencer.held = []
+            saved.segments = []
+        else:
+            changes = running.segments.save(sequencer.machine, now)
+            saved.segments = sorted(running.segments.sizes)
+        for piece, data in changes.items():
+            self._put(f"{number}.s{piece}", data)
+        self._save_held(number, running)
+        saved.due = sequencer.due
+
+    def _save_held(self, number: int, running: Running) -> None:
+        """Blocks that were there before are not written again."""
+        saved = self.queries[number]
+        known = {id(block): i for i, block in running.held.items()}
+        now: dict[int, Block] = {}
+        for block in running.sequencer.held:
+            i = known.get(id(block))
+            if i is None:
+                i, saved.next = saved.next, saved.next + 1
+                self._put(f"{number}.h{i}", encode_block(block))
+            now[i] = block
+        for i in set(running.held) - set(now):
+            self._put(f"{number}.h{i}", None)
+        running.held = now
+        saved.held = sorted(now)
+
+    def _put(self, name: str, data: bytes | None) -> None:
+        if data is None:
+            self._store.remove(name)
+        else:
+            self._store.put(name, data)

@@ -1,0 +1,260 @@
+"""The state of a machine in pieces, so that a micro-batch writes what it added and not everything.
+
+Partial matches and runs are only added to, until a sweep numbers them anew; of old runs nothing changes but a few
+flags. So the state is a base and what came since: segment 0 is the base, segment 1 what came after it, merged now
+and then, and segments 2, 3, … what single micro-batches added. Ids count through each segment's own terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from spaseq.automaton.tables import KEY, PARTIALS, RUNS, TUMBLING_EVENTS
+from spaseq.engine.machine import Machine
+from spaseq.spark.packing import Arrays, pack, unpack
+from spaseq.spark.texts import encode_terms, texts_of
+
+Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
+
+MOST_TAILS: Final = 24
+"""Micro-batches after which their segments are merged."""
+SMALL: Final = 256
+"""Runs below which no thought is given to how many of them are dead."""
+_KEY_COLUMNS: Final = ("time", "ordinal", "floor", "position")
+
+
+@dataclass(frozen=True, slots=True)
+class _Mark:
+    """How far a machine's state is saved."""
+
+    partials: int = 0
+    runs: Longs = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+    keys: Longs = field(default_factory=lambda: np.zeros((0, len(_KEY_COLUMNS)), np.int64))
+    serial: int = 0
+
+
+def _mark(machine: Machine) -> _Mark:
+    memory = machine.stage.memory
+    runs = memory.store.runs[: int(memory.store.counts[RUNS])].copy()
+    return _Mark(int(memory.store.counts[PARTIALS]), runs, _key_rows(machine), machine.events.next)
+
+
+def _key_rows(machine: Machine) -> Longs:
+    keys = machine.stage.memory.keys
+    return np.stack([getattr(keys, name)[: len(keys.numbers)] for name in _KEY_COLUMNS], axis=1)
+
+
+@dataclass(slots=True)
+class Segments:
+    """What the state store holds of one machine."""
+
+    sizes: dict[int, int] = field(default_factory=dict)
+    """The segments that exist, and how large each is."""
+    _base: _Mark = field(default_factory=_Mark)
+    _last: _Mark = field(default_factory=_Mark)
+    _replaced: int = 0
+
+    def save(self, machine: Machine, now: int) -> dict[int, bytes | None]:
+        """The segments to write, or to remove (None), so that the store holds the machine's state."""
+        memory = machine.stage.memory
+        count = int(memory.store.counts[RUNS])
+        alive = int(memory.alive(now, counted=True).sum()) if count else 0
+        if alive == 0 and forgettable(machine):
+            return self._removed(set(self.sizes))
+        renumbered = memory.replaced != self._replaced
+        if renumbered or (count > SMALL and 2 * alive < count) or not self.sizes:
+            return self._whole(machine, now)
+        tails = [number for number in self.sizes if number > 0]
+        since = sum(self.sizes[number] for number in tails)
+        if since > max(self.sizes[0], 1 << 16):
+            return self._whole(machine, now)
+        merged = len(tails) >= MOST_TAILS
+        blob = _delta(machine, self._base if merged else self._last)
+        if blob is None:
+            return {}
+        self._last = _mark(machine)
+        if merged:
+            removed = self._removed({number for number in tails if number > 1})
+            self.sizes[1] = len(blob)
+            return {**removed, 1: blob}
+        number = max(1, *self.sizes) + 1
+        self.sizes[number] = len(blob)
+        return {number: blob}
+
+    def _removed(self, numbers: set[int]) -> dict[int, bytes | None]:
+        for number in numbers:
+            del self.sizes[number]
+        if not self.sizes:
+            self._base, self._last, self._replaced = _Mark(), _Mark(), -1
+        return dict.fromkeys(numbers)
+
+    def _whole(self, machine: Machine, now: int) -> dict[int, bytes | None]:
+        """A new base that holds nothing but what lives."""
+        memory = machine.stage.memory
+        memory.sweep(now)
+        _forget_keys(machine)
+        _forget_events(machine)
+        blob = _delta(machine, _Mark()) or pack({"terms": 0, "next": machine.events.next}, {})
+        removed = self._removed(set(self.sizes) - {0})
+        self.sizes[0] = len(blob)
+        self._base = self._last = _mark(machine)
+        self._replaced = memory.replaced
+        return {**removed, 0: blob}
+
+    def load(self, machine: Machine, blobs: dict[int, bytes]) -> None:
+        """Fill a fresh machine."""
+        image = _Image(machine)
+        for number in sorted(blobs):
+            image.add(*unpack(blobs[number]))
+            self.sizes[number] = len(blobs[number])
+            if number == 0:
+                self._base = image.mark()
+        image.give()
+        self._last = _mark(machine)
+        self._replaced = machine.stage.memory.replaced
+
+
+def forgettable(machine: Machine) -> bool:
+    """True if a machine without runs is as good as new: only tumbling windows of EVENTS count on for ever."""
+    return int(machine.stage.memory.tables.window[0]) != TUMBLING_EVENTS
+
+
+# --- what came since ----------------------------------------------------------------------------
+
+
+def _delta(machine: Machine, since: _Mark) -> bytes | None:
+    """What a machine's state has more than at a mark; None if nothing."""
+    memory, log = machine.stage.memory, machine.events
+    store, keys = memory.store, memory.keys
+    partials, count = int(store.counts[PARTIALS]), int(store.counts[RUNS])
+    old = len(since.runs)
+    changed = np.flatnonzero((store.runs[:old] != since.runs).any(axis=1))
+    rows = _key_rows(machine)
+    moved = np.flatnonzero((rows[: len(since.keys)] != since.keys).any(axis=1))
+    fresh = log.serials >= since.serial
+    nothing = partials == since.partials and count == old and len(rows) == len(since.keys)
+    if nothing and not len(changed) and not len(moved) and not fresh.any():
+        return None
+    slots = store.slots[since.partials : partials]
+    ids = slots[:, : machine.id_slots]
+    width = len(machine.program.query.rewritten.partition)
+    values = np.zeros((len(rows) - len(since.keys), width), np.int32)
+    values[:] = list(keys.numbers)[len(since.keys) :] or 0
+    names = log.names[fresh]
+    used, inverse = np.unique(
+        np.concatenate([np.zeros(1, np.int32), ids.ravel(), values.ravel(), names]), return_inverse=True
+    )
+    ends = np.cumsum([ids.size, values.size])
+    own, own_keys, own_names = np.split(inverse[1:].astype(np.int32), ends)
+    text = "\n".join(texts_of(machine.dictionary, used[1:]).to_pylist())
+    digests = b"".join(log.digests[serial] for serial in log.serials[fresh].tolist()) if log.digests else b""
+    arrays: Arrays = {
+        "partials": store.partials[since.partials : partials],
+        "ids": own.reshape(ids.shape),
+        "counters": slots[:, machine.id_slots :],
+        "events": store.events[since.partials : partials],
+        "runs": store.runs[old:count],
+        "changed": changed,
+        "changed_runs": store.runs[changed],
+        "keys": own_keys.reshape(values.shape),
+        "key_rows": rows[len(since.keys) :],
+        "moved": moved,
+        "moved_rows": rows[moved],
+        "log": np.stack([log.serials[fresh], log.times[fresh], log.streams[fresh].astype(np.int64)]),
+        "names": own_names,
+        "digests": np.frombuffer(digests, np.uint8),
+        "texts": np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8),
+    }
+    header = {"terms": len(used) - 1, "next": log.next, "live": memory.live}
+    return pack(header, arrays)
+
+
+def _forget_keys(machine: Machine) -> None:
+    """Drop the partitions in which nothing waits; their instants and positions matter to no one any more."""
+    memory = machine.stage.memory
+    keys, store = memory.keys, memory.store
+    if not forgettable(machine) or not keys.numbers:
+        return
+    owner = store.partials[: int(store.counts[PARTIALS]), KEY]
+    used = np.unique(owner)
+    if len(used) == len(keys.numbers):
+        return
+    number = np.zeros(len(keys.numbers), np.int64)
+    number[used] = np.arange(len(used))
+    names = list(keys.numbers)
+    keys.numbers = {names[old]: new for new, old in enumerate(used.tolist())}
+    for name in _KEY_COLUMNS:
+        setattr(keys, name, getattr(keys, name)[used])
+    store.partials[: len(owner), KEY] = number[owner]
+    memory.rebuild()
+
+
+def _forget_events(machine: Machine) -> None:
+    store, log = machine.stage.memory.store, machine.events
+    used = store.events[: int(store.counts[PARTIALS])]
+    log.keep(np.unique(used[used >= 0]) if len(log) else np.zeros(0, np.int64))
+
+
+class _Image:
+    """A machine's state as it is put together from segments."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        store = machine.stage.memory.store
+        self._partials = store.partials[:0]
+        self._slots = store.slots[:0]
+        self._events = store.events[:0]
+        self._runs = store.runs[:0]
+        self._keys: list[tuple[int, ...]] = []
+        self._key_rows = np.zeros((0, len(_KEY_COLUMNS)), np.int64)
+        self._log = np.zeros((3, 0), np.int64)
+        self._names = np.zeros(0, np.int32)
+        self._digests = b""
+        self._next = 0
+        self._live = 0
+
+    def add(self, header: dict[str, Any], arrays: Arrays) -> None:
+        """One more segment, in order."""
+        self._next, self._live = header["next"], header.get("live", 0)
+        if not arrays:
+            return
+        text = arrays["texts"].tobytes().decode("utf-8", "surrogatepass")
+        terms = pa.array(text.split("\n") if header["terms"] else [], pa.large_string())
+        known = encode_terms(self._machine.dictionary, terms)
+        slots = np.concatenate([known[arrays["ids"]], arrays["counters"]], axis=1)
+        self._partials = np.concatenate([self._partials, arrays["partials"]])
+        self._slots = np.concatenate([self._slots, slots])
+        self._events = np.concatenate([self._events, arrays["events"]])
+        self._runs = np.concatenate([self._runs, arrays["runs"]])
+        self._runs[arrays["changed"]] = arrays["changed_runs"]
+        self._keys += [tuple(key) for key in known[arrays["keys"]].tolist()]
+        self._key_rows = np.concatenate([self._key_rows, arrays["key_rows"]])
+        self._key_rows[arrays["moved"]] = arrays["moved_rows"]
+        self._log = np.concatenate([self._log, arrays["log"]], axis=1)
+        self._names = np.concatenate([self._names, known[arrays["names"]]])
+        self._digests += arrays["digests"].tobytes()
+
+    def mark(self) -> _Mark:
+        return _Mark(len(self._partials), self._runs.copy(), self._key_rows.copy(), self._next)
+
+    def give(self) -> None:
+        """Let the machine have it."""
+        memory, log = self._machine.stage.memory, self._machine.events
+        for key in self._keys:
+            memory.keys.number(key)
+        for column, name in enumerate(_KEY_COLUMNS):
+            getattr(memory.keys, name)[: len(self._keys)] = self._key_rows[:, column]
+        memory.replace(self._partials, self._slots, self._events, self._runs)
+        memory.live = self._live
+        log.serials, log.times = self._log[0], self._log[1]
+        log.streams, log.names = self._log[2].astype(np.int16), self._names
+        log.next, log.kept = self._next, len(self._names)
+        if log.with_digests:
+            pieces = [self._digests[at : at + 32] for at in range(0, len(self._digests), 32)]
+            log.digests = dict(zip(log.serials.tolist(), pieces, strict=True))

@@ -1,0 +1,208 @@
+"""The sequence stage of an endless input: a stateful operator over buckets.
+
+Every task of the GPM stage writes a control row to every bucket, so every bucket is called in every micro-batch
+that has input, hears how far time has come, and needs no timers: what waits for time or has expired is looked at
+then, whichever keys are idle.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.answers import Answers
+from spaseq.engine.machine import FOREVER
+from spaseq.io.bad_input import BadInput
+from spaseq.spark.answer_rows import AnswerRows
+from spaseq.spark.bad_events import BadEvents
+from spaseq.spark.blocks import Block, decode_block
+from spaseq.spark.bucket_state import BucketState
+from spaseq.spark.job import Job
+from spaseq.spark.places import Place
+from spaseq.spark.schemas import CLOCKS, CONTROL
+from spaseq.spark.watermark import BEFORE_ALL, Progress
+from spaseq.temporal.instants import format_instant
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.stateful_processor import MapState, TimerValues
+
+OUTPUT = "answers binary, late bigint"
+"""What the operator gives: answers in Arrow's stream format, and how many events came too late."""
+
+
+_jobs: dict[str, Job] = {}
+"""The job this process works for."""
+
+
+@dataclass(slots=True)
+class _Input:
+    """What a micro-batch brings to a bucket."""
+
+    progress: Progress = field(default_factory=Progress)
+    blocks: dict[int, list[Block]] = field(default_factory=dict)
+    clocks: dict[int, list[Block]] = field(default_factory=dict)
+    """By query, all events of its streams; only in the bucket that judges whether they are late."""
+
+
+class _MapStore:
+    """Spark's map state as named pieces of bytes."""
+
+    def __init__(self, state: MapState) -> None:
+        self._state = state
+
+    def get(self, name: str) -> bytes | None:
+        found = self._state.getValue((name,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, name: str, data: bytes) -> None:
+        self._state.updateValue((name,), (data,))
+
+    def remove(self, name: str) -> None:
+        self._state.removeKey((name,))
+
+
+class SequenceProcessor(StatefulProcessor):
+    """Runs every query of a job in one bucket at a time."""
+
+    def __init__(self, job: Job, *, together: bool) -> None:
+        # Spark asks a process without broadcasts for the schema of the state, so the job travels in here; it must
+        # stay small, or Spark makes a broadcast of it after all. Only the GPM stage reads background graphs.
+        small = pickle.dumps(replace(job, knowledge=Knowledge()))
+        self._id, self._packed, self._together = job.id, zlib.compress(small), together
+
+    @property
+    def _job(self) -> Job:
+        """The job, unpacked once per process."""
+        if self._id not in _jobs:
+            _jobs.clear()
+            _jobs[self._id] = pickle.loads(zlib.decompress(self._packed))
+        return _jobs[self._id]
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Say what is kept."""
+        self._state = handle.getMapState("pieces", "name string", "data binary")
+
+    def handleInputRows(  # noqa: N802 - Spark's name
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: TimerValues,  # noqa: ARG002, N803
+    ) -> Iterator[pd.DataFrame]:
+        """One micro-batch of one bucket."""
+        job, place = self._job, Place()
+        bucket = job.places.index(int(key[0]))
+        work = _Work(job, bucket, BucketState(job, bucket, _MapStore(self._state)), place)
+        with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
+            found = work.run(_input(rows), together=self._together, bad=bad)
+            answers: list[bytes | None] = [_stream(batch) for batch in found]
+        if answers or work.late:
+            counts = [work.late, *([0] * max(0, len(answers) - 1))]
+            yield pd.DataFrame({"answers": answers or [None], "late": counts})
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def _input(frames: Iterable[pd.DataFrame]) -> _Input:
+    found = _Input()
+    for frame in frames:
+        for query, data in zip(frame["query"].tolist(), frame["block"].tolist(), strict=True):
+            if query == CONTROL:
+                found.progress.merge(Progress.from_json(data))
+            elif query >= CLOCKS:
+                found.clocks.setdefault(query - CLOCKS, []).append(decode_block(data))
+            else:
+                found.blocks.setdefault(query, []).append(decode_block(data))
+    return found
+
+
+class _Work:
+    """A bucket at work on one micro-batch."""
+
+    def __init__(self, job: Job, bucket: int, state: BucketState, place: Place) -> None:
+        self._job, self._bucket, self._state, self._place = job, bucket, state, place
+        self.late = 0
+
+    def run(self, given: _Input, *, together: bool, bad: BadEvents) -> Iterator[pa.RecordBatch]:
+        """The answers of every query whose time has come."""
+        before = [self._watermark(number) for number in range(len(self._job.tasks))]
+        self._state.progress.merge(given.progress)
+        for number, clocks in given.clocks.items():
+            self._judge(number, clocks, before[number], bad)
+        for number in range(len(self._job.tasks)):
+            blocks = [_in_time(block, before[number]) for block in given.blocks.get(number, ())]
+            now = self._watermark(number)
+            saved = self._state.queries.get(number)
+            waits = saved is not None and not saved.empty and saved.due is not None and saved.due < now
+            if (not blocks and not waits) or (saved is not None and saved.answered):
+                continue
+            yield from self._query(number, blocks, now, together=together)
+        self._state.write_head()
+
+    def _watermark(self, number: int) -> int:
+        task, job = self._job.tasks[number], self._job
+        return self._state.progress.watermark(task.program.streams, job.lateness, job.lag)
+
+    def _query(
+        self, number: int, blocks: list[Block], now: int, *, together: bool
+    ) -> Iterator[pa.RecordBatch]:
+        running = self._state.open(number)
+        for block in self._state.in_order_of_arrival(number, blocks):
+            running.sequencer.add(block)
+        found: Answers | None = None
+        if now > BEFORE_ALL:
+            found = running.sequencer.advance(now)
+        over = now == FOREVER or running.sequencer.machine.answered
+        if found is not None and len(found):
+            rows = AnswerRows(self._job, number, self._bucket, together=together)
+            yield rows.of(found, running.sequencer.dictionary, f"-b{self._place.batch}")
+        self._state.save(number, running, now, over=over)
+
+    def _judge(self, number: int, clocks: list[Block], watermark: int, bad: BadEvents) -> None:
+        """Count the events that came after the watermark had passed them; the policy says what becomes of them."""
+        task = self._job.tasks[number]
+        for block in clocks:
+            late = np.flatnonzero(block.times < watermark)
+            self.late += len(late)
+            sources = block.terms.to_pylist()
+            for event in late.tolist():
+                unit, _, source = sources[int(block.names[event]) - 1].partition(" ")
+                time = format_instant(int(block.times[event]))
+                stream = task.program.streams[int(block.streams[event])]
+                reason = (
+                    f"the event of <{stream}> at {time} came after the watermark {format_instant(watermark)}"
+                )
+                bad(BadInput(reason, source, int(block.arrivals[event]), unit))
+
+
+def _in_time(block: Block, watermark: int) -> Block:
+    """The events that are not late."""
+    late = block.times < watermark
+    return block.take(np.flatnonzero(~late)).compact() if late.any() else block
+
+
+def _stream(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+class UnpackAnswers:
+    """The answers of the operator as rows."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for data in batch.column("answers").to_pylist():
+                if data is not None:
+                    yield from pa.ipc.open_stream(data)

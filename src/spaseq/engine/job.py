@@ -192,7 +192,7 @@ class _Work:
                 self._sink.write(query, answers)
             self._out.flush()
             self._changed = True
-            self._expected = opener.expected
+            self._expected = opener.expected if self._run.buffer is None else None
             show(self.status)
             if self._session.finished:
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -281,6 +282,18 @@ def test_bad_input_may_be_skipped_or_fail_the_run(folder: Path) -> None:
     assert failed.stderr.startswith("error: bad input: bad.nq:1: ")
 
 
+def test_a_progress_bar_leaves_standard_output_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only results go there; on a terminal the bar tells events, matches and runs."""
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
+    monkeypatch.setenv("COLUMNS", "120")
+    bare, watched = (
+        run("rise.spaseq", "--stream", "S1=two.nq", flag) for flag in ("--no-progress", "--progress")
+    )
+    assert bare.stdout == watched.stdout
+    assert bare.stderr == ""
+    assert re.search(r"2 events.*1 matches.*runs", watched.stderr)
+
+
 # --- how it ends ----------------------------------------------------------------------------------
 
 
@@ -365,6 +378,41 @@ def test_follow_takes_new_files_and_ends_on_request(folder: Path) -> None:
         json.loads(line)["start"] for line in Path("out.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     assert starts == ["1970-01-01T00:00:10Z", "1970-01-01T00:00:20Z", "1970-01-01T00:00:21Z"][: len(starts)]
+
+
+@pytest.mark.slow
+def test_a_killed_run_that_followed_goes_on_with_what_it_had_seen(folder: Path) -> None:
+    """Files it had handled are not read again; runs that waited still wait."""
+    Path("in").mkdir()
+    write("in/0.nq", [trade(10, "H1", 1), trade(11, "H2", 1)])
+    arguments = [
+        "rise.spaseq",
+        "--stream",
+        "S1=in",
+        "--follow",
+        "--output",
+        "out.jsonl",
+        "--checkpoint",
+        "points",
+    ]
+    first = start(*arguments)
+    write("in/1.nq", [trade(20, "H1", 5)])
+    wait_for(lambda: lines_in("out.jsonl") == 1)
+    time.sleep(1.0)
+    first.kill()
+    first.communicate()
+    write("in/2.nq", [trade(30, "H2", 7)])
+    second = start(*arguments)
+    wait_for(lambda: lines_in("out.jsonl") == 2)
+    second.send_signal(signal.SIGINT)
+    _, err = second.communicate(timeout=60)
+    assert second.returncode == 0
+    assert "4 events read, 2 matches written; the same command goes on from here" in err
+    names = [
+        json.loads(line)["bindings"]["c"]["value"]
+        for line in Path("out.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert names == [f"{EX}H1", f"{EX}H2"]
 
 
 def test_what_does_not_exist_cannot_be_followed(folder: Path) -> None:

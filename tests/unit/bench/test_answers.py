@@ -1,0 +1,50 @@
+"""The expected answers of the smallest profile are those of the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyoxigraph import parse
+
+from spaseq.bench.declared import Benchmark, Params, Variant, load_all
+from spaseq.bench.inputs import make_input
+from spaseq.bench.measure import answer_in
+from spaseq.bench.queries import query_text
+from spaseq.io.readers import read_graph_events
+from spaseq.io.result_json import match_line
+from spaseq.planner.compiled import compile_query
+from spaseq.reference import answers
+
+BENCHMARKS = load_all(Path(__file__).resolve().parents[3] / "benchmarks")
+CELLS = [
+    pytest.param(benchmark, point, variant, id=benchmark.answer_key(benchmark.name, point, variant))
+    for benchmark in BENCHMARKS
+    for point in benchmark.points("tiny")
+    for variant in benchmark.variants
+    if variant.task != "parse" and not variant.answer
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("benchmark", "point", "variant"), CELLS)
+def test_the_expected_answer_is_the_reference_s(
+    benchmark: Benchmark, point: Params, variant: Variant, tmp_path: Path
+) -> None:
+    """Numbers rest on answers, and answers on the judge."""
+    params = benchmark.values("tiny", point, variant)
+    data = make_input(benchmark.workload, params, tmp_path)
+    query = compile_query(query_text(benchmark.query, params))
+    events = sorted(
+        (
+            event
+            for stream in query.rewritten.streams
+            for event in read_graph_events(data.streams[stream.alias], stream=stream.iri)
+        ),
+        key=lambda event: event.time,
+    )
+    knowledge = {iri: [quad.triple for quad in parse(path=path)] for iri, path in data.knowledge.items()}
+    found = answers(query.algebra, events, knowledge, query.normal_text)
+    lines = tmp_path / "answer.jsonl"
+    lines.write_text("".join(match_line(match) for match in found), encoding="utf-8")
+    assert answer_in(lines) == benchmark.expected[benchmark.answer_key("tiny", point, variant)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from pyoxigraph import NamedNode
 
 import spaseq
 from spaseq.algebra.events import AskForm
-from spaseq.engine import opening, replay
+from spaseq.engine import compaction, opening, replay
+from spaseq.engine import run as run_module
+from spaseq.io.options import ReadOptions
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match
 from spaseq.planner import CompiledQuery, compile_query
@@ -27,16 +30,23 @@ from spaseq.testing.scenarios import Scenario, scenarios
 
 @pytest.fixture(scope="module", autouse=True)
 def _large() -> Iterator[None]:
-    """Treat every input as a large one, and hand on events as soon as they are ready."""
-    before = opening.SMALL, replay.AT_LEAST
-    opening.SMALL, replay.AT_LEAST = -1, 1  # type: ignore[misc]
-    yield
-    opening.SMALL, replay.AT_LEAST = before  # type: ignore[misc]
+    """Treat every input as a large one: surveyed, handed on event by event, the dictionary always full."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(opening, "SMALL", -1)
+        patch.setattr(replay, "AT_LEAST", 1)
+        patch.setattr(compaction, "COMPACT_AT", 1)
+        yield
 
 
-def told(query: CompiledQuery, found: Iterable[Match]) -> Counter[tuple[object, ...]]:
+def reading(kernel: bool) -> Callable[..., ReadOptions]:
+    """Options that send files through the byte kernel, or not."""
+    return partial(ReadOptions, small_bytes=1 if kernel else 1 << 20, batch_events=3)
+
+
+def told(query: CompiledQuery, found: Iterable[Match], with_events: bool) -> Counter[tuple[object, ...]]:
     """All there is to the matches; DISTINCT and ASK may choose among equals."""
-    chooses = isinstance(query.algebra.form, AskForm) or getattr(query.algebra.form, "distinct", False)
+    form = query.algebra.form
+    chooses = not with_events or isinstance(form, AskForm) or getattr(form, "distinct", False)
     return Counter(
         (
             match.begin,
@@ -77,13 +87,14 @@ def test_any_order_and_any_split_into_files_gives_the_judges_answer(
         for number, event in enumerate(scenario.events)
         if event.triples and event.stream in declared
     ]
-    wanted = told(query, reference_host.run(query, tuple(events), scenario.knowledge))
-    with tempfile.TemporaryDirectory() as folder:
-        empty = Path(folder) / "empty.nq"
-        empty.touch()
-        streams = {iri: [str(empty)] for iri in declared} | data.draw(
+    with_events, kernel = data.draw(st.booleans()), data.draw(st.booleans())
+    wanted = told(query, reference_host.run(query, tuple(events), scenario.knowledge), with_events)
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run_module, "ReadOptions", reading(kernel))
+        (Path(folder) / "empty.nq").touch()
+        streams = {iri: [f"{folder}/empty.nq"] for iri in declared} | data.draw(
             st.composite(lambda draw: in_files(Path(folder), events, draw))()
         )
-        found = list(spaseq.run(query, streams, scenario.knowledge))  # type: ignore[arg-type]
-    assert told(query, found) == wanted
+        found = list(spaseq.run(query, streams, scenario.knowledge, with_events=with_events))  # type: ignore[arg-type]
+    assert told(query, found, with_events) == wanted
     assert [match.instant for match in found] == sorted(match.instant for match in found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, product
 
 import pytest
 
@@ -67,14 +67,12 @@ def stops(positions: list[dict[str, str]], fishing: set[str]) -> list[tuple[str,
     """Fishing vessels with three fixes under way and then three at rest: vessel, start, end."""
     found = []
     for mmsi, instants in tracks(positions):
-        if mmsi not in fishing:
-            continue
-        assert all(len(fixes) == 1 for fixes in instants)
-        for first in range(len(instants) - 5):
-            six = [instants[first + step][0] for step in range(6)]
-            under_way = all(fix[1] is not None and fix[1] >= 3 for fix in six[:3])
-            if under_way and all(slow(fix, 1) for fix in six[3:]) and minutes(six[0][0], six[5][0]) <= 30:
-                found.append((mmsi, six[0][0], six[5][0]))
+        for first in range(len(instants) - 5 if mmsi in fishing else 0):
+            for six in product(*instants[first : first + 6]):
+                under_way = all(fix[1] is not None and fix[1] >= 3 for fix in six[:3])
+                rests = all(slow(fix, 1) for fix in six[3:])
+                if under_way and rests and minutes(six[0][0], six[5][0]) <= 30:
+                    found.append((mmsi, six[0][0], six[5][0]))
     return sorted(found)
 
 

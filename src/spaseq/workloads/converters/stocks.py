@@ -59,7 +59,7 @@ def _company(symbol: str) -> str:
 def _ticks(dataset: str, data: Path, selection: Selection) -> Iterator[StreamEvent]:
     clock, utc = Clock(), _Utc()
     latest: dict[str, tuple[int, int]] = {}
-    exchange, volume = own("exchange"), own("volume")
+    exchange, condition, volume = own("exchange"), own("saleCondition"), own("volume")
     for number, row in enumerate(rows(data, FILES[dataset]), 1):
         symbol, instant = row["symbol"], utc.instant(row["timestamp"])
         before, came = latest.get(symbol, (-1, 0))
@@ -74,7 +74,7 @@ def _ticks(dataset: str, data: Path, selection: Selection) -> Iterator[StreamEve
             (volume, integer(row["volume"])),
         ]
         if dataset == "ticks":
-            said.append((exchange, string(row["exchange"])))
+            said += [(exchange, string(row["exchange"])), (condition, string(row["sale_condition"]))]
         stamp = clock.stamp(instant)
         if came:
             stamp = f"{stamp[:19]}.{instant % 1000:03d}{came:03d}Z"

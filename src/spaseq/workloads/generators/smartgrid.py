@@ -73,7 +73,7 @@ WHERE {
   }
   DEFINE GPM C ON storage {
     ?o3 sosa:madeBySensor ?battery ; schema:price ?solar . FILTER (?solar < ?fuel)
-    GRAPH <http://example.org/smart-grid/houses> { ?battery sosa:isHostedBy ?house }
+    GRAPH <http://example.org/smart-grid/houses> { ?battery sosa:isHostedBy ?house . ?house schema:containedInPlace ?place }
   }
 }
 """

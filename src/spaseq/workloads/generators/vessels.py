@@ -54,7 +54,7 @@ WHERE {
   DEFINE GPM A ON vessels { ?f1 sosa:hasFeatureOfInterest ?vessel ; ns:speedOverGround ?s1 . FILTER (?s1 < 1) }
   DEFINE GPM B ON vessels {
     ?f2 sosa:hasFeatureOfInterest ?vessel ; ns:speedOverGround ?speed .
-    FILTER (?speed >= 5) FILTER (ABS(?speed - PREV(?speed)) <= 2)
+    FILTER (?speed >= 5) FILTER (?speed - PREV(?speed) <= 2 && PREV(?speed) - ?speed <= 2)
   }
   DEFINE GPM C ON vessels { ?f3 sosa:hasFeatureOfInterest ?vessel ; ns:speedOverGround ?s3 . FILTER (?s3 < 1) }
 }

@@ -55,10 +55,10 @@ def _dispatch(request: RunRequest, given: Arguments) -> int:
     """Hand the request to an engine; the exit status."""
     if given["engine"] == "local":
         return _locally(request, given["progress"])
-    if find_spec("spaseq.spark") is None or find_spec(SPARK) is None:
-        raise InvalidArgument(NO_SPARK.format(why="it is not part of this version"))
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         raise InvalidArgument(NO_SPARK.format(why="there is no Java (`make doctor` says how to install it)"))
+    if find_spec("spaseq.spark") is None or find_spec(SPARK) is None:
+        raise InvalidArgument(NO_SPARK.format(why="it is not part of this version"))
     run_on_spark: Callable[[RunRequest, str], int] = import_module(SPARK).run_on_spark
     return run_on_spark(request, given["master"])
 
@@ -68,7 +68,7 @@ def _dispatch(request: RunRequest, given: Arguments) -> int:
 
 def _request(given: Arguments) -> RunRequest:
     """The command line as one value; everything that is wrong with it alone is said here."""
-    from spaseq.engine.inputs import as_lateness
+    from spaseq.engine.inputs import as_duration, as_lateness
     from spaseq.engine.opening import InputOptions
     from spaseq.engine.request import RunRequest
     from spaseq.io.options import ReadOptions
@@ -83,8 +83,6 @@ def _request(given: Arguments) -> RunRequest:
             f"the output `{output}` cannot be written: there is no directory `{output.parent}`"
         )
     beside = (output.parent if output is not None else Path()) / "quarantine.jsonl"
-    every = as_lateness(given["checkpoint_every"])
-    assert every is not None
     return RunRequest(
         queries=queries,
         streams=tuple(pair(text, "--stream", names) for text in given["streams"]),
@@ -98,7 +96,7 @@ def _request(given: Arguments) -> RunRequest:
         quarantine=quarantine if quarantine is not None else beside,
         follow=given["follow"],
         checkpoint=given["checkpoint"],
-        checkpoint_every=every,
+        checkpoint_every=as_duration(given["checkpoint_every"], "time between checkpoints"),
         max_runs=given["max_runs"],
     )
 

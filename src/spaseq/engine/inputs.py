@@ -84,15 +84,18 @@ def as_paths(value: StreamInput) -> list[PathLike] | None:
 
 def as_lateness(given: str | int | None) -> int | None:
     """A lateness in microseconds, as text or as a number; None if nobody asked for one."""
-    if given is None:
-        return None
+    return None if given is None else as_duration(given, "lateness")
+
+
+def as_duration(given: str | int, what: str) -> int:
+    """A duration in microseconds, as text or as a number."""
     try:
-        wait = parse_duration(given) if isinstance(given, str) else given
+        found = parse_duration(given) if isinstance(given, str) else given
     except ValueError as error:
-        raise InvalidArgument(f"the lateness cannot be read: {error}") from None
-    if wait < 0:
-        raise InvalidArgument(f"the lateness cannot be negative: {given!r}")
-    return wait
+        raise InvalidArgument(f"the {what} cannot be read: {error}") from None
+    if found < 0:
+        raise InvalidArgument(f"the {what} cannot be negative: {given!r}")
+    return found
 
 
 def pairs(streams: Mapping[str, StreamInput]) -> list[tuple[str, StreamInput]]:

@@ -172,17 +172,19 @@ class _Work:
 
     def run(self, show: Show) -> Report:
         """Step by step to the end."""
+        stopped = None
         try:
             self._steps(show)
             self._sink.finish(self._session)
             self._save(self._progress(finished=True))
         except Stopped:
+            stopped = self._run.stop.signal
             if self._run.request.checkpoint is None:
                 self._sink.close()
             else:
                 self._save(self._progress())
         self._out.flush()
-        return Report(self.status, self._run.stop.signal)
+        return Report(self.status, stopped)
 
     def _steps(self, show: Show) -> None:
         supply, opener = self._run.supply(self._reports, self._rest)

@@ -23,6 +23,8 @@ _STRING: Final = XSD + "string"
 _FIRST_SECOND: Final = -62_135_596_800
 _LAST_SECOND: Final = 253_402_300_799
 """Numpy prints the years 1 to 9999 as the contract does."""
+_MANY: Final = 2048
+"""Matches in one batch from which a kernel writes them, if the terms are where kernels find them."""
 _LONGEST_CACHE: Final = 1 << 18
 
 
@@ -141,6 +143,10 @@ class ColumnLines:
         query: str | None = None,
     ) -> bytes:
         """The lines of many matches; 0 is unbound and absent."""
+        if self._dictionary.promoted and len(times) >= _MANY:
+            made = self._compiled(times, starts, columns, query)
+            if made is not None:
+                return made
         if self._generation != self._dictionary.generation:
             self._generation = self._dictionary.generation
             self._terms.clear()
@@ -156,6 +162,26 @@ class ColumnLines:
             bound = (_bound(keys, row) for row in zip(*spelled, strict=True))
             rows = zip(self._instants(times), self._instants(starts), bound, strict=True)
         return "".join(map(template.__mod__, rows)).encode()
+
+    def _compiled(
+        self,
+        times: npt.NDArray[np.int64],
+        starts: npt.NDArray[np.int64],
+        columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
+        query: str | None,
+    ) -> bytes | None:
+        """The lines by a kernel that copies terms; None if a term must be escaped."""
+        import numpy as np
+
+        from spaseq.io.result_kernel import column_lines
+
+        arena = self._dictionary.promote()
+        head = "" if query is None else f'"query":{text_json(query)},'
+        keys = [f"{text_json(name)}:".encode() for name, _ in columns]
+        ids = np.column_stack([ids for _, ids in columns]) if columns else np.zeros((len(times), 0), np.int32)
+        return column_lines(
+            arena.buffer, arena.starts, ids, times, starts, f'{{{head}"time":"'.encode(), keys
+        )
 
     def _spelled(self, ids: npt.NDArray[np.int32]) -> list[str]:
         """For every row the term, or nothing where it is unbound."""

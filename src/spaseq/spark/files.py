@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -16,7 +19,7 @@ from spaseq.io.sources import PathLike, Source, find_sources
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.spark.answer_rows import INSTANT
-from spaseq.spark.bad_events import BadEvents, checked_policy
+from spaseq.spark.bad_events import checked_policy
 from spaseq.spark.places import Place, placed
 from spaseq.spark.schemas import ARROW_TRIPLES, TRIPLES
 from spaseq.spark.sources import Split
@@ -42,19 +45,53 @@ LARGEST_PART: Final = 1 << 27
 _MARK: Final = "_spaseq_files"
 
 
+PARTS: Final = StructType(
+    [
+        StructField("path", StringType()),
+        StructField("format", StringType()),
+        StructField("start", LongType()),
+        StructField("stop", LongType()),
+    ]
+)
+"""Parts of files, which `match` reads itself; a row without path says that the stream has ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class EventFiles:
-    """Where an events DataFrame comes from; `match` reads such files itself, without rows of triples."""
+    """Where the events of a stream come from and how they are read."""
 
-    sources: tuple[Source, ...]
+    paths: tuple[str, ...]
+    file_format: str | None
     options: ReadOptions
     on_bad: Policy
     quarantine: str | None
+
+    def found(self) -> list[Source]:
+        """All files that are there now."""
+        sources = find_sources(self.paths, self.file_format)
+        for source in sources:
+            check_source(source, self.options)
+        return sources
+
+    def settings(self) -> dict[str, str]:
+        """The same as options of ``format("rdf")``."""
+        options = self.options
+        given = {
+            "paths": json.dumps(self.paths),
+            "format": self.file_format,
+            "timestampPredicate": options.timestamp_predicate,
+            "timeUnit": options.time_unit,
+            "triplesPerEvent": options.triples_per_event,
+            "onBadInput": self.on_bad,
+            "quarantine": self.quarantine,
+        }
+        return {name: str(value) for name, value in given.items() if value is not None}
 
 
 def read_events(
     spark: SparkSession,
     path: PathLike | Iterable[PathLike],
+    streaming: bool = False,
     *,
     format: str | None = None,  # noqa: A002 - the word of the public contract
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
@@ -62,74 +99,103 @@ def read_events(
     triples_per_event: int | None = None,
     on_bad_input: str = "fail",
     quarantine: str | None = None,
+    finite: bool = False,
+    max_files_per_trigger: int | None = None,
+    max_bytes_per_trigger: int | None = None,
 ) -> DataFrame:
     """The events of files, directories or globs: ``time, triples, graph, source, position``.
 
-    Options as on the command line (CONTRACT section 2). ``quarantine`` is a directory that all workers see.
+    Options as on the command line (CONTRACT section 2). ``quarantine`` is a directory that all workers see. A
+    streaming DataFrame takes new files as they come; if the input is ``finite`` it takes those that are there, in
+    order of their names, and then says that the stream has ended, so that a query gives its last answers.
     """
+    from spaseq.spark.source import RdfDataSource
+
     options = ReadOptions(timestamp_predicate, time_unit, triples_per_event)
-    policy = checked_policy(on_bad_input, quarantine)
-    sources = tuple(find_sources(path, format))
-    for source in sources:
-        check_source(source, options)
-    files = EventFiles(sources, options, policy, quarantine)
-    tasks = parts(sources, options, spark.sparkContext.defaultParallelism)
-    frame = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(ReadParts(tasks, files), EVENTS)
-    setattr(frame, _MARK, files)
+    files = EventFiles(_strings(path), format, options, checked_policy(on_bad_input, quarantine), quarantine)
+    if not streaming:
+        files.found()
+    spark.dataSource.register(RdfDataSource)
+    more = {
+        "finite": "true" if finite else None,
+        "maxFilesPerTrigger": max_files_per_trigger,
+        "maxBytesPerTrigger": max_bytes_per_trigger,
+    }
+    settings = {**files.settings(), **{name: str(value) for name, value in more.items() if value is not None}}
+    settings["parallelism"] = str(spark.sparkContext.defaultParallelism)
+    reader = (spark.readStream if streaming else spark.read).format("rdf")
+    frame = reader.options(**settings).load()
+    # What `match` reads in place of rows of triples.
+    parts_frame = reader.options(**settings, yields="parts").load()
+    setattr(frame, _MARK, (files, parts_frame))
     return frame
 
 
-def files_of(frame: DataFrame) -> EventFiles | None:
-    """The files that a DataFrame stands for, if it comes straight from `read_events`."""
+def _strings(path: PathLike | Iterable[PathLike]) -> tuple[str, ...]:
+    many = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    return tuple(os.fspath(each) for each in many)
+
+
+def files_of(frame: DataFrame) -> tuple[EventFiles, DataFrame] | None:
+    """The files that a DataFrame stands for and their parts, if it comes straight from `read_events`."""
     found = vars(frame).get(_MARK)
-    return found if isinstance(found, EventFiles) else None
+    return found if isinstance(found, tuple) else None
 
 
 # --- parts --------------------------------------------------------------------------------------
 
 
-def parts(sources: Sequence[Source], options: ReadOptions, parallelism: int) -> list[tuple[Split, ...]]:
+def parts(splits: Sequence[Split], parallelism: int) -> list[tuple[Split, ...]]:
     """What each task reads: large N-Quads files in parts, small files together, all in order."""
-    sizes = [source.path.stat().st_size for source in sources]
+    sizes = [(split.stop or split.path.stat().st_size) - split.start for split in splits]
     share = sum(sizes) // max(1, 3 * parallelism)
     size = min(max(share, SMALLEST_PART), LARGEST_PART)
     tasks: list[tuple[Split, ...]] = []
     waiting: list[Split] = []
     filled = 0
-    for source, length in zip(sources, sizes, strict=True):
-        for part, bytes_ in _cut(source, length, size, options.timestamp_predicate):
-            if waiting and filled + bytes_ > size:
+    for split, length in zip(splits, sizes, strict=True):
+        for part, share in _cut(split, length, size):
+            if waiting and filled + share > size:
                 tasks.append(tuple(waiting))
                 waiting, filled = [], 0
             waiting.append(part)
-            filled += bytes_
+            filled += share
     return [*tasks, tuple(waiting)] if waiting else tasks
 
 
-def _cut(source: Source, length: int, size: int, predicate: str) -> Iterator[tuple[Split, int]]:
-    compressed = source.path.suffix.lower() in (".gz", ".zst", ".zstd")
-    if source.format != "nquads" or compressed or length < 2 * size:
-        yield Split(source.path, source.format, predicate=predicate), length
+def splittable(source: Source) -> bool:
+    """True if a file can be read in parts."""
+    return source.format == "nquads" and source.path.suffix.lower() not in (".gz", ".zst", ".zstd")
+
+
+def _cut(split: Split, length: int, size: int) -> Iterator[tuple[Split, int]]:
+    if not splittable(split) or length < 2 * size:
+        yield split, length
         return
     count = length // size
-    edges = [length * number // count for number in range(count)]
+    edges = [split.start + length * number // count for number in range(count)]
     for number, start in enumerate(edges):
-        stop = edges[number + 1] if number + 1 < count else None
-        yield Split(source.path, source.format, start, stop, predicate), (stop or length) - start
+        stop = edges[number + 1] if number + 1 < count else split.stop
+        yield replace(split, start=start, stop=stop), length // count
 
 
-class ReadParts:
-    """Reads the parts of files that a task is given, as rows of events."""
+def part_rows(splits: Sequence[Split], *, ended: bool) -> pa.RecordBatch:
+    """Parts of files as rows."""
+    rows: list[tuple[str | None, str | None, int | None, int | None]] = [
+        (str(split.path), split.format, split.start, split.stop) for split in splits
+    ]
+    rows += [(None, None, None, None)] if ended else []
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64())
+    columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=PARTS.names)
 
-    def __init__(self, tasks: Sequence[tuple[Split, ...]], files: EventFiles) -> None:
-        self._tasks, self._files = tasks, files
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        files, place = self._files, Place()
-        with BadEvents(files.on_bad, files.quarantine, f"read-{place.name}") as bad:
-            for batch in batches:
-                for number in batch.column(0).to_pylist():
-                    yield from event_rows(self._tasks[number], files.options, bad, place)
+def splits_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | None]:
+    """The parts of files that rows name; None where one says that the stream has ended."""
+    columns = (batch.column(name).to_pylist() for name in PARTS.names)
+    for path, file_format, start, stop in zip(*columns, strict=True):
+        yield None if path is None else Split(Path(path), file_format, start, stop, predicate)
 
 
 def event_rows(
@@ -140,6 +206,12 @@ def event_rows(
     for split in splits:
         for events in read_sources([split], split.name, 0, dictionary, options, placed(bad, split)):
             yield _rows(events, dictionary, place)
+
+
+def end_row() -> pa.RecordBatch:
+    """The row that says that a stream has ended: an event of nothing at no time."""
+    kinds = (INSTANT, ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
+    return pa.RecordBatch.from_arrays([pa.nulls(1, kind) for kind in kinds], names=EVENTS.names)
 
 
 def _rows(events: EventBatch, dictionary: TermDictionary, place: Place) -> pa.RecordBatch:

@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from spaseq.engine.machine import FOREVER
 from spaseq.io.readers import read_sources
 from spaseq.model.batch import EventBatch
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.event_rows import EventRows
-from spaseq.spark.files import EventFiles
+from spaseq.spark.files import EventFiles, splits_in
 from spaseq.spark.job import Job, Task
 from spaseq.spark.mapper import Mapper
 from spaseq.spark.places import Place, placed
 from spaseq.spark.schemas import ARROW_BLOCKS, CLOCKS, CONTROL
 from spaseq.spark.sequence_stage import Shared
-from spaseq.spark.sources import Split
 from spaseq.spark.watermark import Progress
 
 Longs = npt.NDArray[np.int64]
@@ -63,29 +63,27 @@ class MatchRows:
 
 
 class MatchParts:
-    """Reads the parts of event files that a task is given and matches them, without rows of triples."""
+    """Reads the parts of event files that rows name and matches them, without rows of triples."""
 
-    def __init__(
-        self, job: Shared, stream: int, tasks: Sequence[tuple[Split, ...]], files: EventFiles
-    ) -> None:
-        self._job, self._stream, self._tasks, self._files = job, stream, tasks, files
+    def __init__(self, job: Shared, stream: int, files: EventFiles) -> None:
+        self._job, self._stream, self._files = job, stream, files
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column(0).to_pylist():
-                yield from self._match(self._tasks[number])
-
-    def _match(self, splits: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
         job, files, place = self._job.value, self._files, Place()
         mapper = mapper_of(job)
         work = _Task(mapper, place, "line")
         options = replace(files.options, needed_predicates=job.predicates, keep_names=job.provenance)
-        stream = job.streams[self._stream]
+        stream, dictionary = job.streams[self._stream], mapper.dictionary
         count = 0
         with BadEvents(files.on_bad, files.quarantine, f"read-{self._stream}-{place.name}") as bad:
-            for split in splits:
+            for split in (
+                split for batch in batches for split in splits_in(batch, options.timestamp_predicate)
+            ):
+                if split is None:
+                    work.progress.promise(stream, FOREVER)
+                    continue
                 report = placed(bad, split)
-                for events in read_sources([split], stream, self._stream, mapper.dictionary, options, report):
+                for events in read_sources([split], stream, self._stream, dictionary, options, report):
                     numbers = np.arange(count, count + len(events))
                     count += len(events)
                     yield from work.take(events, place.arrivals(numbers))

@@ -18,7 +18,7 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.bad_events import checked_policy
-from spaseq.spark.files import files_of, parts
+from spaseq.spark.files import files_of
 from spaseq.spark.finish import first_of_equals
 from spaseq.spark.gpm_stage import MatchParts, MatchRows
 from spaseq.spark.job import Job, make_tasks, stream_numbers
@@ -151,7 +151,7 @@ def _answers(
     spark = frames[0].sparkSession
     job = _job(spark, queries, knowledge, options, streaming=streaming)
     shared = spark.sparkContext.broadcast(job)
-    blocks = _matched(spark, job, shared, queries, streams, options)
+    blocks = _matched(job, shared, queries, streams, options)
     blocks = blocks.observe(options.metrics, F.sum("events").alias("events"), F.sum("bad").alias("bad"))
     compares = any(task.is_distinct for task in job.tasks)
     internal = StructType([*(ROUTE if compares else ()), *columns.fields])
@@ -238,7 +238,6 @@ def _default_buckets(spark: SparkSession) -> int:
 
 
 def _matched(
-    spark: SparkSession,
     job: Job,
     shared: Broadcast[Job],
     queries: Mapping[str, CompiledQuery],
@@ -255,11 +254,10 @@ def _matched(
     numbers = stream_numbers(queries.values(), job.streams, streams)
     frames = []
     for name, frame in streams.items():
-        files = files_of(frame)
-        if files is not None:
-            tasks = parts(files.sources, files.options, spark.sparkContext.defaultParallelism)
-            ids = spark.range(0, len(tasks), 1, len(tasks))
-            frames.append(ids.mapInArrow(MatchParts(shared, numbers[name], tasks, files), BLOCKS))
+        known = files_of(frame)
+        if known is not None:
+            files, parts = known
+            frames.append(parts.mapInArrow(MatchParts(shared, numbers[name], files), BLOCKS))
         else:
             rows, syntax = _rows(frame, options, with_stream=False)
             frames.append(rows.mapInArrow(MatchRows(shared, numbers[name], syntax), BLOCKS))

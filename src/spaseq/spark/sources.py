@@ -45,6 +45,10 @@ class Split(Source):
     predicate: str = ""
     """The timestamp predicate, which tells an event's lines in the default graph."""
 
+    @staticmethod
+    def whole_of(source: Source, predicate: str) -> Split:
+        return Split(source.path, source.format, predicate=predicate)
+
     @property
     def whole(self) -> bool:
         return self.start == 0 and self.stop is None

@@ -45,10 +45,11 @@ def _seconds(cell: Cell) -> str:
 
 def _notes(old: Book, new: Book) -> list[str]:
     """Why the two may not be comparable at all."""
-    notes = []
-    for key in ("processor", "cores"):
-        if old.machine.get(key) != new.machine.get(key):
-            notes.append(f"the {key} differs: {old.machine.get(key)} and {new.machine.get(key)}")
+    notes = [
+        f"the {key} differs: {old.machine.get(key)} and {new.machine.get(key)}"
+        for key in ("processor", "cores")
+        if old.machine.get(key) != new.machine.get(key)
+    ]
     if old.profile != new.profile:
         notes.append(f"the profiles differ: {old.profile} and {new.profile}")
     notes += [

@@ -60,11 +60,18 @@ Kind: TypeAlias = Literal["ratio", "growth", "exponent", "value", "lead"]
 plain value, or a stage over the dearest other stage."""
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
+KEYS: Final = (
+    "title", "question", "source", "groups", "plots", "fresh",
+    "workload", "query", "axis", "variant", "profile", "claim", "expected",
+)  # fmt: skip
+"""What a file may say."""
 PROFILES: Final = ("tiny", "quick", "full")
 """Sizes: one that a test can afford, one for the whole book in minutes, one for numbers to publish."""
 MEASURES: Final = ("cpu", "wall", "memory", "events", "p50", "p99")
 
-EXPECTED_MARK: Final = "# --- expected: matches and the digest of the sorted lines; `spaseq bench pin` writes this ---"
+EXPECTED_MARK: Final = (
+    "# --- expected: matches and the digest of the sorted lines; `spaseq bench pin` writes this ---"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,9 @@ class Benchmark:
 
     def answer_key(self, profile: str, point: Params, variant: Variant) -> str:
         """Under which key the expected answer of a cell is declared."""
-        return " ".join(part for part in (profile, point_label(point), variant.answer or variant.name) if part)
+        return " ".join(
+            part for part in (profile, point_label(point), variant.answer or variant.name) if part
+        )
 
 
 def label(value: Value) -> str:
@@ -200,18 +209,13 @@ class _Reader:
         return InvalidArgument(f"{self._path}: {reason}")
 
     def benchmark(self, table: dict[str, object]) -> Benchmark:
-        known = (
-            "title question source groups workload query axis variant profile claim expected plots fresh".split()
-        )
-        self._check_keys("the file", table, known)
+        self._check_keys("the file", table, KEYS)
         workload = self._table(table, "workload")
         variants = tuple(self._variant(entry) for entry in self._tables(table, "variant"))
         if not variants:
             raise self._bad("it has no [[variant]], so it measures nothing")
         axis = self._axis(self._table(table, "axis")) if "axis" in table else None
-        profiles = {
-            name: self._profile(name, entry) for name, entry in self._table(table, "profile").items()
-        }
+        profiles = {name: self._profile(name, entry) for name, entry in self._table(table, "profile").items()}
         if sorted(profiles) != sorted(PROFILES):
             raise self._bad(f"it needs the profiles {listed(PROFILES)}, not {listed(profiles)}")
         names = {variant.name for variant in variants}
@@ -228,9 +232,7 @@ class _Reader:
             variants=variants,
             profiles=profiles,
             claims=tuple(self._claim(entry, names) for entry in self._tables(table, "claim")),
-            expected={
-                key: self._answer(key, value) for key, value in self._table(table, "expected").items()
-            },
+            expected={key: self._answer(key, value) for key, value in self._table(table, "expected").items()},
             plots=tuple(str(plot) for plot in self._list(table, "plots")) or ("cpu",),
             groups=tuple(str(group) for group in self._list(table, "groups")),
             fresh=table.get("fresh", False) is True,
@@ -287,7 +289,9 @@ class _Reader:
         of, over = self._text(entry, "of"), self._text(entry, "over", "")
         for name in filter(None, (of, over)):
             if name not in variants:
-                raise self._bad(f"a claim speaks of `{name}`, which is no variant: {listed(sorted(variants))}")
+                raise self._bad(
+                    f"a claim speaks of `{name}`, which is no variant: {listed(sorted(variants))}"
+                )
         measure = self._text(entry, "measure", "cpu")
         start = label(self._value("from", entry["from"])) if "from" in entry else ""
         at = label(self._value("at", entry["at"])) if "at" in entry else ""

@@ -125,7 +125,7 @@ def _pool(given: Pool | None) -> Iterator[Pool]:
 
 
 def _works(benchmark: Benchmark, profile: str, folder: Path, say: Say) -> list[_Work]:
-    works = []
+    works: list[_Work] = []
     for point in benchmark.points(profile):
         for variant in benchmark.variants:
             params = benchmark.values(profile, point, variant)

@@ -118,13 +118,14 @@ def pyoxigraph_trades(path: str) -> Iterator[Trade]:
         assert isinstance(found, QuerySolutions)
         for row in found:
             # a store cuts the last 0 off; prices have two places
-            yield stamp, row["c"].value, f"{float(row['p'].value):.2f}"  # type: ignore[union-attr]
+            yield stamp, row["c"].value, f"{float(row['p'].value):.2f}"
 
-    stamp, quads = "", []
+    stamp = ""
+    quads: list[Quad] = []
     for quad in parse(path=path, format=RdfFormat.N_QUADS):
         if quad.predicate.value == STAMP:
             yield from asked(stamp, quads)
-            stamp, quads = quad.object.value, []  # type: ignore[union-attr]
+            stamp, quads = quad.object.value, []
         else:
             quads.append(quad)
     yield from asked(stamp, quads)
@@ -143,7 +144,8 @@ def rdflib_trades(path: str) -> Iterator[Trade]:
         for row in graph.query(query):
             yield stamp, str(row[0]), str(row[1])  # type: ignore[index]
 
-    stamp, lines = "", []
+    stamp = ""
+    lines: list[str] = []
     with Path(path).open(encoding="utf-8") as file:
         for text in file:
             if text.startswith("#"):

@@ -209,9 +209,7 @@ def _mark(x: float, y: float, shape: str, colour: str, name: str = "", value: fl
         case "circle":
             return f"<circle cx='{x:.1f}' cy='{y:.1f}' r='4.2' fill='{colour}'>{told}</circle>"
         case "square":
-            return (
-                f"<rect x='{x - 4:.1f}' y='{y - 4:.1f}' width='8' height='8' fill='{colour}'>{told}</rect>"
-            )
+            return f"<rect x='{x - 4:.1f}' y='{y - 4:.1f}' width='8' height='8' fill='{colour}'>{told}</rect>"
         case _:
             corners = [(0, -5.2), (5.2, 0), (0, 5.2), (-5.2, 0)] if shape == "diamond" else _TRIANGLE
             points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)

@@ -25,7 +25,7 @@ class Worker:
     """One process that takes orders."""
 
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
-        self._said = TemporaryFile()
+        self._said = TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._process = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,

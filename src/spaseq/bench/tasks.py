@@ -120,7 +120,7 @@ def run_task(job: Job) -> Round:
 
 
 def parse_task(job: Job) -> Round:
-    """pyoxigraph parses the same bytes, already in memory, and throws every quad away."""
+    """The parser of pyoxigraph on the same bytes, already in memory; every quad is thrown away."""
     from pyoxigraph import RdfFormat, parse
 
     texts = [Path(path).read_bytes() for path in job["streams"].values()]
@@ -206,7 +206,7 @@ def _command(job: Job, options: list[str]) -> Round:
     query = output.with_suffix(".spaseq")
     query.write_text(job["query"], encoding="utf-8")
     command = [sys.executable, "-c", SPASEQ, "run", str(query), "--output", str(output), "--no-progress"]
-    command += options + ["--quarantine", str(output.with_suffix(".quarantine"))]
+    command += [*options, "--quarantine", str(output.with_suffix(".quarantine"))]
     for alias, path in job["streams"].items():
         command += ["--stream", f"{alias}={path}"]
     for iri, path in job["knowledge"].items():

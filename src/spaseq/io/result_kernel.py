@@ -63,8 +63,8 @@ _T, _Z, _BACKSLASH, _CARET, _UNDERSCORE = 84, 90, 92, 94, 95
 @lean
 def _put(pieces: Bytes, ends: Longs, number: Int, out: Bytes, at: Int) -> Int:
     """Write a constant piece; gives the place after it."""
-    begin = ends[number]
-    length = ends[number + 1] - begin
+    begin: Int = ends[number]
+    length: Int = ends[number + 1] - begin
     copy_bytes(pieces.ctypes.data + begin, out.ctypes.data + at, length)
     return at + length
 
@@ -178,7 +178,8 @@ def write_lines(
     out: Bytes,
 ) -> Int:
     """Write a line per row of ``ids``; gives the number of bytes, or `GAVE_UP`. The caller has made room."""
-    base, at = buffer.ctypes.data, np.int64(0)
+    base = buffer.ctypes.data
+    at: Int = np.int64(0)
     for row in range(len(times)):
         if times[row] > LAST_INSTANT or begins[row] < FIRST_INSTANT:
             return GAVE_UP

@@ -62,10 +62,10 @@ from spaseq.automaton.tables import (
 
 from .codes import RECALLS, YES
 from .index import bucket_of, window_end
-from .portable import Array, portable
+from .portable import Array, inlined, portable
 
 
-@portable
+@inlined
 def has_room(tables: Tables, store: Store, count: int) -> bool:
     """True if the outcome of this many candidates fits in the arrays."""
     most = 1
@@ -99,7 +99,7 @@ def apply(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates,
             move_on(tables, store, partial, tables.choices[rows.ids[row, ROW_CHOICE], CHOICE_STEP])
 
 
-@portable
+@inlined
 def extend(
     tables: Tables, store: Store, rows: Rows, row: int, run: int, found: Candidates, number: int
 ) -> int:
@@ -141,21 +141,21 @@ def extend(
     return int(new)
 
 
-@portable
+@inlined
 def copy_row(table: Array, source: int, target: int) -> None:
     """One row becomes like another."""
     for column in range(table.shape[1]):
         table[target, column] = table[source, column]
 
 
-@portable
+@inlined
 def clear_row(table: Array, target: int) -> None:
     """A row of zeros."""
     for column in range(table.shape[1]):
         table[target, column] = 0
 
 
-@portable
+@inlined
 def fill(
     tables: Tables,
     store: Store,
@@ -194,7 +194,7 @@ def fill(
         ]
 
 
-@portable
+@inlined
 def takes_part(tables: Tables, choice: int, slot: int) -> bool:
     """True if occurrences of the choice may bind the slot."""
     for at in range(tables.choices[choice, CHOICE_SLOTS], tables.choices[choice, CHOICE_SLOTS + 1]):
@@ -206,7 +206,7 @@ def takes_part(tables: Tables, choice: int, slot: int) -> bool:
     return False
 
 
-@portable
+@inlined
 def move_on(tables: Tables, store: Store, partial: int, step: int) -> None:
     """A run for every transition that leaves the completed step, or a match where none is needed."""
     for at in range(tables.steps[step, STEP_LEAVING], tables.steps[step, STEP_LEAVING + 1]):
@@ -230,7 +230,7 @@ def move_on(tables: Tables, store: Store, partial: int, step: int) -> None:
             wait(tables, store, partial, transition)
 
 
-@portable
+@inlined
 def wait(tables: Tables, store: Store, partial: int, transition: int) -> None:
     """A new run, entered under all its subscriptions."""
     run = store.counts[RUNS]
@@ -244,7 +244,7 @@ def wait(tables: Tables, store: Store, partial: int, transition: int) -> None:
     enter(tables, store, run)
 
 
-@portable
+@inlined
 def enter(tables: Tables, store: Store, run: int) -> None:
     """Put a run into the bucket of each of its subscriptions."""
     mask = len(store.buckets) - 1

@@ -40,10 +40,10 @@ from spaseq.automaton.tables import (
 
 from .codes import BEGINS, RECALLS
 from .index import agrees, bucket_of, fits, outdated, overtaken, same_window, window_start
-from .portable import portable
+from .portable import inlined
 
 
-@portable
+@inlined
 def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: int) -> bool:
     """True if a negated first step occurred since the window began, compatible with this row."""
     choice, time, key = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME], rows.ids[row, ROW_KEY]
@@ -74,7 +74,7 @@ def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: in
     return False
 
 
-@portable
+@inlined
 def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates) -> int:
     """All candidates of a row; -1 if they do not fit. Forgets runs that time has passed."""
     choice, time, key = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME], rows.ids[row, ROW_KEY]
@@ -139,7 +139,7 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
     return count
 
 
-@portable
+@inlined
 def concerns(tables: Tables, store: Store, rows: Rows, row: int, run: int, sub: int) -> bool:
     """True if a row may extend or guard a run: later, contiguous, in the window, compatible."""
     partial = store.runs[run, OF]

@@ -30,10 +30,10 @@ from spaseq.automaton.tables import (
     Tables,
 )
 
-from .portable import Array, portable
+from .portable import Array, inlined
 
 
-@portable
+@inlined
 def bucket_of(tables: Tables, sub: int, key: int, slots: Array, row: int, mask: int) -> int:
     """The bucket of a subscription for the join values in one row of slots."""
     if tables.sizes[INDEXED] == 0:
@@ -47,7 +47,7 @@ def bucket_of(tables: Tables, sub: int, key: int, slots: Array, row: int, mask: 
     return int(np.int64((hashed >> np.uint64(32)) & np.uint64(mask)))
 
 
-@portable
+@inlined
 def outdated(tables: Tables, store: Store, run: int, time: int) -> bool:
     """True if no event at this instant or later can concern the run, whatever its partition."""
     if store.runs[run, ALIVE] == 0:
@@ -59,7 +59,7 @@ def outdated(tables: Tables, store: Store, run: int, time: int) -> bool:
     return bool(tables.sizes[PUSHES] == 1 and store.partials[store.runs[run, OF], DEADLINE] < time)
 
 
-@portable
+@inlined
 def overtaken(tables: Tables, store: Store, run: int, ordinal: int, floor: int) -> bool:
     """True if, within its partition, time has moved past what the run can still take."""
     partial = store.runs[run, OF]
@@ -74,7 +74,7 @@ def overtaken(tables: Tables, store: Store, run: int, ordinal: int, floor: int) 
     return False
 
 
-@portable
+@inlined
 def agrees(tables: Tables, store: Store, partial: int, rows: Rows, row: int, choice: int, loops: int) -> bool:
     """True if the mapping of a row is compatible with that of a partial."""
     for at in range(tables.choices[choice, CHOICE_SLOTS], tables.choices[choice, CHOICE_SLOTS + 1]):
@@ -86,7 +86,7 @@ def agrees(tables: Tables, store: Store, partial: int, rows: Rows, row: int, cho
     return True
 
 
-@portable
+@inlined
 def rebinds(tables: Tables, choice: int, slot: int) -> bool:
     """True if every iteration of the choice's step binds the slot afresh."""
     for at in range(tables.choices[choice, CHOICE_REBINDS], tables.choices[choice, CHOICE_REBINDS + 1]):
@@ -95,7 +95,7 @@ def rebinds(tables: Tables, choice: int, slot: int) -> bool:
     return False
 
 
-@portable
+@inlined
 def fits(tables: Tables, low: int, high: int) -> bool:
     """True if positions lie in one window of EVENTS."""
     if tables.window[0] == SLIDING_EVENTS:
@@ -105,7 +105,7 @@ def fits(tables: Tables, low: int, high: int) -> bool:
     return True
 
 
-@portable
+@inlined
 def window_end(tables: Tables, time: int) -> int:
     """The last instant of the window of a run that starts at this time."""
     kind, size, origin = tables.window[0], tables.window[1], tables.window[2]
@@ -116,7 +116,7 @@ def window_end(tables: Tables, time: int) -> int:
     return int(NEVER)
 
 
-@portable
+@inlined
 def window_start(tables: Tables, time: int) -> int:
     """The first instant at which a negated first step matters to a run that starts at this time."""
     kind, size, origin = tables.window[0], tables.window[1], tables.window[2]
@@ -127,7 +127,7 @@ def window_start(tables: Tables, time: int) -> int:
     return int(-NEVER)
 
 
-@portable
+@inlined
 def same_window(tables: Tables, earlier: int, later: int) -> bool:
     """For tumbling windows of EVENTS: whether two positions share one; otherwise true."""
     if tables.window[0] == TUMBLING_EVENTS:

@@ -21,3 +21,12 @@ def portable(function: _F) -> _F:
 
         return lean(function)
     return function
+
+
+def inlined(function: _F) -> _F:
+    """Like `portable`, for what is called for every run that a row visits: passing arrays would cost more."""
+    if __name__.startswith("spaseq.automaton.kernels_compiled."):
+        from spaseq.model.jit import inlined as compiled
+
+        return compiled(function)
+    return function

@@ -49,7 +49,7 @@ from spaseq.automaton.tables import (
 
 from .codes import ERROR, NO, UNSURE, YES
 from .index import rebinds
-from .portable import Array, portable
+from .portable import Array, inlined, portable
 
 # A place on a condition's stack: what it is, its number, by how much that may be off, and its term.
 KIND, NUMBER, BOUND_OF_ERROR, TERM = 0, 1, 2, 3
@@ -61,7 +61,7 @@ _ROUNDING = 2.3e-16
 _LARGEST = 9.0e18
 
 
-@portable
+@inlined
 def decide(
     tables: Tables,
     store: Store,
@@ -98,7 +98,7 @@ def decide(
     return UNSURE if unsure else YES
 
 
-@portable
+@inlined
 def compare_slots(
     tables: Tables,
     store: Store,
@@ -204,7 +204,7 @@ def evaluate(
     return truth_of(0, stack)
 
 
-@portable
+@inlined
 def merged(
     tables: Tables, store: Store, rows: Rows, row: int, partial: int, loops: int, choice: int, slot: int
 ) -> int:
@@ -217,7 +217,7 @@ def merged(
     return int(store.slots[partial, slot])
 
 
-@portable
+@inlined
 def tracked(tables: Tables, store: Store, rows: Rows, row: int, partial: int, loops: int, track: int) -> int:
     """FIRST, LAST or PREV of a slot, the current iteration included if the row is one."""
     function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]
@@ -233,7 +233,7 @@ def tracked(tables: Tables, store: Store, rows: Rows, row: int, partial: int, lo
     return int(new if new != 0 else carried)
 
 
-@portable
+@inlined
 def load(
     values: ValueArrays,
     known: int,
@@ -261,7 +261,7 @@ def load(
         stack[top, KIND] = _OTHER
 
 
-@portable
+@inlined
 def truth_of(top: int, stack: Array) -> int:
     """The effective boolean value of a stack place."""
     kind = stack[top, KIND]
@@ -272,7 +272,7 @@ def truth_of(top: int, stack: Array) -> int:
     return UNSURE
 
 
-@portable
+@inlined
 def put_truth(truth: int, top: int, stack: Array) -> None:
     """Put a verdict on the stack."""
     if truth == ERROR:
@@ -284,7 +284,7 @@ def put_truth(truth: int, top: int, stack: Array) -> None:
         stack[top, NUMBER] = float(truth)
 
 
-@portable
+@inlined
 def connected(operation: int, left: int, right: int) -> int:
     """``&&`` and ``||`` with SPARQL's errors, and with doubt."""
     decisive = NO if operation == ALL else YES
@@ -297,7 +297,7 @@ def connected(operation: int, left: int, right: int) -> int:
     return YES if operation == ALL else NO
 
 
-@portable
+@inlined
 def compared(operation: int, top: int, stack: Array) -> int:
     """A comparison; in doubt where rounding could change the answer."""
     left, right = stack[top, KIND], stack[top + 1, KIND]
@@ -331,7 +331,7 @@ def compared(operation: int, top: int, stack: Array) -> int:
     return YES if answer else NO
 
 
-@portable
+@inlined
 def calculate(operation: int, top: int, stack: Array) -> None:
     """An arithmetic operation on the two topmost places; exact numbers carry a bound of their error."""
     left, right = stack[top, KIND], stack[top + 1, KIND]

@@ -1,0 +1,193 @@
+"""Facts about measuring: answers are checked, stages are told apart, workers answer."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from spaseq.bench import peers, worker
+from spaseq.bench.declared import Answer, load_benchmark
+from spaseq.bench.inputs import make_input
+from spaseq.bench.measure import answer_in, answers_of, measure
+from spaseq.bench.stages import SEAMS, STAGES, Stopwatch, watched, watching
+from spaseq.bench.tasks import Job, percentiles
+
+FOLDER = Path(__file__).resolve().parents[3] / "benchmarks"
+
+SMALL = """
+title = "T"
+question = "Q?"
+[workload]
+name = "stocks"
+keys = 3
+[profile.tiny]
+events = 60
+repeats = 1
+[profile.quick]
+[profile.full]
+[query]
+prefixes = "PREFIX schema: <http://schema.org/>"
+select = "?c ?p1 ?p2"
+within = "10 MINUTES"
+streams = { stocks = "http://example.org/streams/stocks" }
+seq = "A; B"
+[query.gpm]
+A = "ON stocks { ?t1 schema:object ?c ; schema:price ?p1 }"
+B = "ON stocks { ?t2 schema:object ?c ; schema:price ?p2 FILTER(?p2 > ?p1) }"
+[[variant]]
+name = "a"
+task = "run"
+params = { split = true }
+[[variant]]
+name = "parses"
+task = "parse"
+[[claim]]
+says = "it has times"
+of = "parses"
+over = "a"
+at_least = 0.0
+[expected]
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache folder of its own."""
+    monkeypatch.setenv("SPASEQ_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def job(tmp_path: Path, events: int = 300) -> Job:
+    """The V shape on a few trades."""
+    data = make_input("stocks", {"events": events, "keys": 5}, tmp_path)
+    params: dict[str, str | int | float | bool] = {"window": 10}
+    output = str(tmp_path / "out.jsonl")
+    return Job(task="run", query="", streams=data.streams, knowledge={}, output=output, params=params)
+
+
+def test_a_right_answer_counts_and_a_wrong_one_voids_the_time(cache: Path) -> None:
+    """The heart of the harness: a fast wrong answer is no result."""
+    path = cache / "small.bench"
+    path.write_text(SMALL, encoding="utf-8")
+    found = answers_of(load_benchmark(path), "tiny")
+    path.write_text(SMALL + f'"tiny a" = "{found["tiny a"]}"\n', encoding="utf-8")
+    right = measure(load_benchmark(path), "tiny")
+    assert [cell.counts for cell in right.cells] == [True, True]
+    assert right.claims[0].holds
+    assert sum(right.cells[0].stages.values()) == pytest.approx(right.cells[0].cpu_median, rel=0.5)
+    path.write_text(SMALL + f'"tiny a" = "{found["tiny a"].count + 1} 00"\n', encoding="utf-8")
+    wrong = measure(load_benchmark(path), "tiny")
+    assert "wrong answer" in wrong.cells[0].void
+    assert wrong.claims[0].holds is None
+
+
+def test_the_order_of_lines_does_not_matter_for_an_answer(tmp_path: Path) -> None:
+    """Within one instant it is free; a repeated line does matter."""
+    one, two, three = (tmp_path / name for name in "abc")
+    one.write_text("x\ny\n", encoding="utf-8")
+    two.write_text("y\nx\n", encoding="utf-8")
+    three.write_text("x\ny\ny\n", encoding="utf-8")
+    assert answer_in(one) == answer_in(two) != answer_in(three)
+    assert answer_in(tmp_path / "none") == Answer(0, "e3b0c44298fc1c14")
+
+
+def test_the_same_parameters_give_the_same_files_and_others_do_not(tmp_path: Path) -> None:
+    """Parameters of the query do not make new data."""
+    first = make_input("stocks", {"events": 20, "window": 10}, tmp_path)
+    assert make_input("stocks", {"events": 20, "window": 60}, tmp_path) == first
+    assert make_input("stocks", {"events": 21}, tmp_path).streams != first.streams
+    assert (first.events, first.quads) == (20, 120)
+
+
+# --- stages ---------------------------------------------------------------------------------------
+
+
+def test_every_seam_leads_to_a_function_of_the_engine() -> None:
+    """A function that moved would silently count for the rest."""
+    with watching(Stopwatch()):
+        pass
+    assert {stage for _, _, stage in SEAMS} <= set(STAGES)
+
+
+def test_a_stage_inside_another_counts_for_itself_only() -> None:
+    """Times are exclusive, so they add up to the whole."""
+    watch = Stopwatch()
+
+    def busy(seconds: float) -> None:
+        until = time.process_time() + seconds
+        while time.process_time() < until:
+            pass
+
+    inner = watched(busy, "GPM", watch)
+    outer = watched(lambda: (busy(0.02), inner(0.06)), "lexing", watch)
+    outer()
+    found = watch.stop()
+    assert found["GPM"] == pytest.approx(0.06, abs=0.03)
+    assert found["lexing"] == pytest.approx(0.02, abs=0.015)
+
+
+def test_the_time_of_a_generator_counts_while_it_is_read() -> None:
+    """Readers are generators; making one costs nothing."""
+    watch = Stopwatch()
+
+    def numbers() -> object:
+        for number in range(3):
+            until = time.process_time() + 0.01
+            while time.process_time() < until:
+                pass
+            yield number
+
+    assert list(watched(numbers, "lexing", watch)()) == [0, 1, 2]
+    assert watch.stop()["lexing"] >= 0.03
+
+
+# --- workers and peers ----------------------------------------------------------------------------
+
+
+def test_a_worker_answers_every_line_and_survives_an_error(tmp_path: Path) -> None:
+    """The harness must hear of a failure instead of waiting for ever."""
+    work = job(tmp_path, 20)
+    orders = [
+        {"prepare": 1, "job": {**work, "task": "parse"}},
+        {"go": 1},
+        {"prepare": 2, "job": {**work, "task": "nothing"}},
+        {"go": 1},
+    ]
+    out = io.StringIO()
+    worker.serve(io.StringIO("".join(json.dumps(order) + "\n" for order in orders)), out)
+    replies = [json.loads(line) for line in out.getvalue().splitlines()]
+    assert replies[0] == {"ready": 1}
+    assert replies[1]["quads"] == 120
+    assert "KeyError" in replies[2]["error"]
+    assert replies[3]["quads"] == 120
+
+
+@pytest.mark.parametrize("name", ["pyoxigraph", "rdflib"])
+def test_the_naive_peers_give_the_expected_answer(name: str, tmp_path: Path) -> None:
+    """An independent reading of the V shape: per-event SPARQL and plain Python."""
+    pytest.importorskip(name)
+    bench = load_benchmark(FOLDER / "v-shape.bench")
+    variant = bench.variants[0]
+    params = bench.values("tiny", {}, variant)
+    data = make_input(bench.workload, params, tmp_path)
+    output = tmp_path / "out.jsonl"
+    work = peers.PEERS[name]({"streams": data.streams, "params": params, "output": str(output)})
+    work()
+    assert answer_in(output) == bench.expected[bench.answer_key("tiny", {}, variant)]
+
+
+def test_an_event_on_a_border_is_in_both_windows() -> None:
+    """Windows are closed at both ends (SEMANTICS 1.8)."""
+    assert peers.windows(600, 600) == [0, 1]
+    assert peers.windows(601, 600) == [1]
+
+
+def test_percentiles_are_in_milliseconds() -> None:
+    """The 99th of a hundred values is the last but nothing smaller."""
+    found = percentiles([number / 1000 for number in range(1, 101)])
+    assert found == pytest.approx({"p50": 51.0, "p99": 100.0, "max": 100.0})
+    assert percentiles([]) == {}

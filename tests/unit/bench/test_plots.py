@@ -1,0 +1,149 @@
+"""Facts about the plots and the pages: well-formed, complete, and true to the numbers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from spaseq.bench.compare import compared
+from spaseq.bench.plots import Bar, Scale, Series, bar_chart, line_chart, log_ticks, ticks
+from spaseq.bench.report import told_rows, write_report
+from spaseq.bench.results import Book, Cell, Result, Verdict, load_book, merged
+from spaseq.errors import InvalidArgument
+
+
+def cell(variant: str, at: str, cpu: float, **more: object) -> Cell:
+    """A cell with one round."""
+    x = float(at) if at else None
+    return Cell(variant, "run", at, x, 100, 500, 9000, cpu=[cpu], wall=[cpu], **more)  # type: ignore[arg-type]
+
+
+def result(*cells: Cell, name: str = "small", axis: str = "window") -> Result:
+    """A result with these cells."""
+    verdict = Verdict("it is fast", 2.0, "≥ 1", True, True, "The paper's claim that it is fast holds here.")
+    plots = ["cpu", "rate", "split"]
+    return Result(
+        name,
+        "Small & fine",
+        "How?",
+        "a paper",
+        axis,
+        "minutes",
+        False,
+        plots,
+        "SELECT",
+        1.0,
+        [*cells],
+        [verdict],
+    )
+
+
+def book(*results: Result, profile: str = "quick", processor: str = "fast") -> Book:
+    """A book of these results."""
+    return Book(profile, "today", 60.0, {"processor": processor}, {"python": "3"}, "abc", [*results])
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 47), (0, 0.003), (0, 1), (12, 99_000)])
+def test_ticks_enclose_the_range_at_even_steps(low: float, high: float) -> None:
+    """No point lies outside the frame."""
+    found = ticks(low, high)
+    steps = {round(b - a, 9) for a, b in pairwise(found)}
+    assert found[0] <= low
+    assert found[-1] >= high
+    assert len(steps) == 1
+    assert 3 <= len(found) <= 9
+
+
+def test_logarithmic_ticks_enclose_the_range() -> None:
+    """Also if it is a single value."""
+    assert log_ticks(0.02, 3) == [0.01, 0.1, 1.0, 10.0]
+    assert log_ticks(10, 10) == [10.0, 100.0]
+
+
+def test_a_logarithmic_scale_puts_equal_ratios_at_equal_distances() -> None:
+    """10 lies halfway between 1 and 100."""
+    assert Scale(1, 100, 0, 50, log=True)(10) == pytest.approx(25)
+
+
+def test_plots_are_well_formed_and_escape_names() -> None:
+    """A variant may be called anything."""
+    lines = [Series("a < b & c", ((1, 2), (2, 3))), Series("d", ((1, 0.1), (2, 0.2)))]
+    bars = [Bar("x & y", (("lexing", 1.0), ("GPM", 0.5))), Bar("z", (("lexing", 0.2),))]
+    for svg in (
+        line_chart("t", lines, x_label="x", y_label="y"),
+        line_chart("t", lines, x_label="x", y_label="y", log_x=True, log_y=True),
+        bar_chart("t", bars, unit="s"),
+    ):
+        ElementTree.fromstring(svg)
+    assert "a &lt; b &amp; c" in line_chart("t", lines, x_label="x", y_label="y")
+
+
+def test_a_line_goes_up_where_the_numbers_do() -> None:
+    """The page's y runs downwards."""
+    svg = line_chart("t", [Series("a", ((0, 1), (1, 5)))], x_label="x", y_label="y")
+    points = svg.split("points='")[1].split("'")[0].split()
+    (x1, y1), (x2, y2) = (map(float, point.split(",")) for point in points)
+    assert x1 < x2
+    assert y1 > y2
+
+
+def test_the_table_leaves_out_columns_that_nobody_fills() -> None:
+    """Latency is no column of a throughput benchmark."""
+    rows = told_rows(result(cell("a", "10", 0.5), cell("a", "20", 0.7)))
+    assert "p99 ms" not in rows[0]
+    assert "CPU s" in rows[0]
+
+
+def test_a_void_cell_is_told_in_the_table() -> None:
+    """The reader sees why there is no number."""
+    rows = told_rows(result(cell("a", "10", 0.5, void="wrong answer: 3 lines")))
+    assert any("void: wrong answer" in text for text in rows[1])
+
+
+def test_the_report_links_every_benchmark_and_every_plot(tmp_path: Path) -> None:
+    """What is linked exists."""
+    stages = {"lexing": 0.2, "GPM": 0.1}
+    written = write_report(book(result(cell("a", "10", 0.5, stages=stages), cell("a", "20", 0.7))), tmp_path)
+    page = (tmp_path / "small.md").read_text(encoding="utf-8")
+    assert "[small](small.md)" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    for kind in ("cpu", "rate", "split"):
+        assert f"images/small-{kind}.svg" in page
+        assert tmp_path / "images" / f"small-{kind}.svg" in written
+    assert "holds here" in page
+    assert "<svg" in (tmp_path / "book.html").read_text(encoding="utf-8")
+
+
+def test_a_book_survives_its_file(tmp_path: Path) -> None:
+    """What is saved is what is loaded."""
+    whole = book(result(cell("a", "10", 0.5, latency={"p99": 1.0})))
+    whole.save(tmp_path / "b.json")
+    assert load_book(tmp_path / "b.json") == whole
+
+
+def test_a_file_that_is_no_book_is_refused(tmp_path: Path) -> None:
+    """With a sentence that names it."""
+    path = tmp_path / "b.json"
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(InvalidArgument, match="no result of"):
+        load_book(path)
+
+
+def test_merging_keeps_what_was_not_run_again() -> None:
+    """One benchmark is repeated, the others stay."""
+    old = book(result(cell("a", "10", 9.0)), result(cell("a", "10", 2.0), name="other"))
+    new = book(result(cell("a", "10", 1.0)))
+    both = merged(old, new)
+    assert [(each.name, each.cells[0].cpu) for each in both.results] == [("other", [2.0]), ("small", [1.0])]
+
+
+def test_comparing_finds_what_became_slower_and_what_makes_it_doubtful() -> None:
+    """Noise within the tolerance is no verdict; another machine is a note."""
+    old = book(result(cell("a", "10", 1.0), cell("b", "10", 1.0), cell("c", "10", 1.0)))
+    new = book(result(cell("a", "10", 1.1), cell("b", "10", 1.5), cell("c", "10", 0.5)), processor="slow")
+    rows, slower, notes = compared(old, new, 0.15)
+    assert [row[-1] for row in rows[1:]] == ["", "slower", "faster"]
+    assert slower == ["small 10 b"]
+    assert "processor" in notes[0]

@@ -84,6 +84,7 @@ def _segments(data: Path, selection: Selection) -> Iterator[Subject]:
             _segment(row["REPORT_ID"]),
             [
                 (A, own("RoadSegment")),
+                (name("schema:identifier"), integer(row["REPORT_ID"])),
                 (LABEL, string(row["REPORT_NAME"])),
                 (own("freeFlowSpeed"), integer(row["NDT_IN_KMH"])),
                 (own("lengthInMetres"), integer(row["DISTANCE_IN_METERS"])),

@@ -28,6 +28,7 @@ FREE_SPEED, LEADS_TO, OPPOSITE = own("freeFlowSpeed"), own("leadsTo"), own("oppo
 SPREAD: Final = """\
 PREFIX sosa: <http://www.w3.org/ns/sosa/>
 PREFIX ns: <http://example.org/ns#>
+PREFIX schema: <http://schema.org/>
 SELECT ?jam ?left ?right
 WITHIN 15 MINUTES SLIDING
 FROM STREAM traffic <http://example.org/streams/traffic>
@@ -39,12 +40,12 @@ WHERE {
   }
   DEFINE GPM B ON traffic {
     ?o2 sosa:hasFeatureOfInterest ?left ; ns:averageSpeed ?v2 .
-    GRAPH <http://example.org/traffic/segments> { ?left ns:freeFlowSpeed ?f2 ; ns:leadsTo ?jam } FILTER (?v2 * 2 < ?f2)
+    GRAPH <http://example.org/traffic/segments> { ?left ns:freeFlowSpeed ?f2 ; ns:leadsTo ?jam ; schema:identifier ?l } FILTER (?v2 * 2 < ?f2)
   }
   DEFINE GPM C ON traffic {
     ?o3 sosa:hasFeatureOfInterest ?right ; ns:averageSpeed ?v3 .
-    GRAPH <http://example.org/traffic/segments> { ?right ns:freeFlowSpeed ?f3 ; ns:leadsTo ?jam } FILTER (?v3 * 2 < ?f3)
-    FILTER (STR(?left) < STR(?right))
+    GRAPH <http://example.org/traffic/segments> { ?right ns:freeFlowSpeed ?f3 ; ns:leadsTo ?jam ; schema:identifier ?r } FILTER (?v3 * 2 < ?f3)
+    FILTER (?l < ?r)
   }
 }
 """
@@ -146,6 +147,7 @@ def _segments(plan: Plan, network: Network) -> Iterator[Subject]:
     for which, (start, end) in enumerate(network.ends):
         described = [
             (A, own("RoadSegment")),
+            (name("schema:identifier"), integer(which)),
             (FREE_SPEED, integer(network.free[which])),
             (own("lengthInMetres"), integer(network.length[which])),
             (own("startNode"), string(str(start))),

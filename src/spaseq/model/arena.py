@@ -224,10 +224,13 @@ class Arena:
         """The ids of many terms, new ones inserted."""
         known = list(texts)
         ends = np.cumsum([len(text) for text in known], dtype=np.int64)
-        total = int(ends[-1]) if known else 0
-        self.reserve(len(known), total)
-        ids = np.zeros(len(known), np.int32)
-        _encode_all(self.buffer, self.starts, self.table, self.counts, _padded(b"".join(known)), ends, ids)
+        return self.encode_packed(b"".join(known), ends)
+
+    def encode_packed(self, texts: bytes, ends: Longs) -> npt.NDArray[np.int32]:
+        """The ids of many terms, whose texts stand one after the other and end at these offsets."""
+        self.reserve(len(ends), len(texts))
+        ids = np.zeros(len(ends), np.int32)
+        _encode_all(self.buffer, self.starts, self.table, self.counts, _padded(texts), ends, ids)
         return ids
 
     def encode(self, text: bytes) -> int:

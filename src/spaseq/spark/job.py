@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pyoxigraph import Literal
 
-from spaseq.algebra.events import AskForm, Assignment, SelectForm
+from spaseq.algebra.events import AskForm, Assignment, ConstructForm, EventQuery, SelectForm
+from spaseq.algebra.expressions import Var
+from spaseq.algebra.scope import expression_variables
+from spaseq.algebra.visibility import bindable
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.errors import InvalidArgument, listed
 from spaseq.io.bad_input import Policy
@@ -103,8 +107,31 @@ def _columns(program: Program, number: int) -> tuple[str, ...]:
     plan = program.gpms[number]
     gpm = next(gpm for gpm in program.query.rewritten.gpms if gpm.name == plan.name)
     assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
-    known = set(program.sequence.variables) - assigned
+    known = needed_variables(program.query.rewritten) & set(program.sequence.variables) - assigned
     return tuple(name for name in plan.plan.variables if name in known)
+
+
+def needed_variables(query: EventQuery) -> frozenset[str]:
+    """The variables whose values matter behind the GPM stage: those that join, are asked about, or are answered.
+
+    The others still make mappings different from each other, which is what rows are for; their values stay behind.
+    """
+    read = {part.expression for gpm in query.gpms for part in gpm.stateful}
+    named = set(query.shared) | set(query.partition)
+    uses = Counter(name for gpm in query.gpms for name in bindable(gpm))
+    named |= {name for name, count in uses.items() if count > 1}
+    match query.form:
+        case SelectForm(items):
+            named |= {item.variable.name for item in items}
+            read |= {item.expression for item in items if item.expression is not None}
+        case ConstructForm(template):
+            nodes = (
+                node for triple in template for node in (triple.subject, triple.predicate, triple.object)
+            )
+            named |= {node.name for node in nodes if isinstance(node, Var)}
+        case AskForm():
+            pass
+    return frozenset(named).union(*(expression_variables(expression) for expression in read))
 
 
 def stream_numbers(

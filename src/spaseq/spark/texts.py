@@ -16,6 +16,8 @@ from spaseq.spark.routing import Words, text_hash
 Ints = npt.NDArray[np.int32]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
+PROMOTE_AT: Final = 5_000
+"""Terms from which a dictionary is worth its kernels."""
 _KNOWN_EVERYWHERE: Final = re.compile(r"-k\d+$")
 """How the blank nodes of background graphs end; they are the same in every process."""
 
@@ -50,7 +52,15 @@ def local_texts(dictionary: TermDictionary, ids: npt.NDArray[np.integer], place:
 def encode_terms(dictionary: TermDictionary, texts: pa.LargeStringArray) -> Ints:
     """The ids of terms: entry ``n`` is that of term number ``n``, entry 0 is unbound."""
     ids = np.zeros(len(texts) + 1, np.int32)
-    ids[1:] = dictionary.encode_texts(texts.to_pylist())
+    if len(dictionary) + len(texts) >= PROMOTE_AT:
+        dictionary.promote()
+    if not dictionary.promoted:
+        ids[1:] = dictionary.encode_texts(texts.to_pylist())
+    elif len(texts):
+        _, offsets, data = texts.buffers()
+        ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+        bytes_ = data[int(ends[0]) : int(ends[-1])].to_pybytes() if data is not None else b""
+        ids[1:] = dictionary.promote().encode_packed(bytes_, ends[1:] - ends[0])
     return ids
 
 

@@ -10,6 +10,7 @@ from itertools import pairwise
 import pytest
 
 Quote = tuple[datetime, Decimal]
+RARE = ("20100200", "20100000", "4800")
 QUARTER, MINUTE, HOURS = timedelta(minutes=15), timedelta(minutes=1), timedelta(hours=3)
 
 
@@ -140,4 +141,6 @@ def test_all_trades_of_a_day_agree_with_a_plain_check(
     assert sorted(seen) == sorted(expected)
     assert len(seen) == 16
     assert sum(row[4] == "D" for row in seen) == 14
+    assert sum(row[5] in RARE for row in seen) == 11
+    assert sum(row["sale_condition"] in RARE for row in rows) == 471
     assert 0.2 < sum(row["exchange"] == "D" for row in rows) / len(rows) < 0.25

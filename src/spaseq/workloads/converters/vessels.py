@@ -41,7 +41,7 @@ SPEED, COURSE, HEADING, STATUS = (
     own("navigationalStatus"),
 )
 TYPES: Final = (
-    (30, 30, "fishing"), (31, 32, "towing"), (33, 33, "dredging"), (34, 34, "diving"), (35, 35, "military"),
+    (20, 29, "wing in ground"), (30, 30, "fishing"), (31, 32, "towing"), (33, 33, "dredging"), (34, 34, "diving"), (35, 35, "military"),
     (36, 36, "sailing"), (37, 37, "pleasure craft"), (40, 49, "high-speed craft"), (50, 50, "pilot vessel"),
     (51, 51, "search and rescue"), (52, 52, "tug"), (53, 53, "port tender"), (54, 54, "anti-pollution"),
     (55, 55, "law enforcement"), (58, 58, "medical transport"), (60, 69, "passenger"), (70, 79, "cargo"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tracemalloc
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -98,6 +99,37 @@ def test_background_graphs_are_turtle_of_the_size_that_was_asked_for(workload: s
     triples = sum(1 for _ in parse((tmp_path / graph["file"]).read_bytes(), format=RdfFormat.TURTLE))
     assert 5000 <= graph["triples"] < 5050
     assert triples == graph["triples"]
+
+
+@pytest.mark.parametrize(
+    ("query", "workload"),
+    [
+        ("vessels/crossing", "vessels"),
+        ("cards/rise-then-drop-in-a-day", "cards"),
+        ("traffic/spreading-congestion", "traffic"),
+        ("stocks/head-and-shoulders", "stocks"),
+    ],
+)
+def test_queries_of_the_use_cases_find_something_in_synthetic_streams(
+    query: str, workload: str, tmp_path: Path, project_root: Path
+) -> None:
+    """Real and synthetic streams speak one vocabulary."""
+    manifest = write(made(workload, 20_000), tmp_path)
+    text = (project_root / "examples" / f"{query}.spaseq").read_text(encoding="utf-8")
+    streams = {each["name"]: tmp_path / each["file"] for each in manifest["streams"]}
+    knowledge = {each["iri"]: tmp_path / each["file"] for each in manifest["background"]}
+    assert next(iter(spaseq.run(text, streams, knowledge, with_events=False)), None) is not None
+
+
+def test_memory_does_not_grow_with_the_stream(tmp_path: Path) -> None:
+    """Ten times the events, the same peak: blocks of a megabyte, whatever comes after."""
+    peaks = []
+    for events in (5_000, 50_000):
+        tracemalloc.start()
+        write(made("stocks", events), tmp_path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 def test_a_compressed_stream_holds_the_same_events(tmp_path: Path) -> None:

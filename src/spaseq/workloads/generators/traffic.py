@@ -152,6 +152,7 @@ def _segments(plan: Plan, network: Network) -> Iterator[Subject]:
             (own("lengthInMetres"), integer(network.length[which])),
             (own("startNode"), string(str(start))),
             (own("endNode"), string(str(end))),
+            (own("endStreet"), string(f"Street {end}")),
             *(
                 (LEADS_TO, segment(other))
                 for other in followers.get(end, ())

@@ -22,7 +22,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 Table: TypeAlias = list[dict[str, str]]
 Found: TypeAlias = Callable[..., list[Match]]
-Converted: TypeAlias = Callable[[str], tuple[Path, Written]]
+Converted: TypeAlias = Callable[..., tuple[Path, Written]]
 
 
 @pytest.fixture
@@ -48,12 +48,13 @@ def _knowledge(folder: Path) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def converted(shared_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Converted]:
-    """Whole data sets, converted; they are large, so the folders go when the tests of a module are done."""
+    """Data sets, whole or only some keys, converted; they are large, so the folders go when the tests of a module are done."""
     made: list[Path] = []
 
-    def make(dataset: str) -> tuple[Path, Written]:
+    def make(dataset: str, *only: str) -> tuple[Path, Written]:
         made.append(tmp_path_factory.mktemp(dataset))
-        return made[-1], write(convert(dataset, shared_dir / "data", Selection()), made[-1])
+        chosen = Selection(only=frozenset(only))
+        return made[-1], write(convert(dataset, shared_dir / "data", chosen), made[-1])
 
     yield make
     for folder in made:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import uuid
+from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -73,6 +75,30 @@ class Running:
     held: dict[int, Block]
 
 
+class _Warm:
+    """Sequencers that this process has at hand from an earlier micro-batch.
+
+    Every head has a token of its own. Only if the store still has the head that was written with these
+    sequencers are they what it holds; after a failure, or if another process went on, they are not.
+    """
+
+    def __init__(self, most: int = 8) -> None:
+        self._most = most
+        self._known: OrderedDict[tuple[str, int], tuple[str, dict[int, Running]]] = OrderedDict()
+
+    def take(self, place: tuple[str, int], token: str) -> dict[int, Running]:
+        known, running = self._known.pop(place, ("", {}))
+        return running if known == token else {}
+
+    def keep(self, place: tuple[str, int], token: str, running: dict[int, Running]) -> None:
+        self._known[place] = token, running
+        while len(self._known) > self._most:
+            self._known.popitem(last=False)
+
+
+_warm = _Warm()
+
+
 class BucketState:
     """The state of one bucket during one micro-batch."""
 
@@ -80,6 +106,7 @@ class BucketState:
         self._job, self._bucket, self._store = job, bucket, store
         self.progress = Progress()
         self.queries: dict[int, _Query] = {}
+        self._warm: dict[int, Running] = {}
         head = store.get("head")
         if head is not None:
             self._read(json.loads(head))
@@ -99,6 +126,7 @@ class BucketState:
             )
         self.progress = Progress(head["latest"], head["promised"])
         self.queries = {int(number): _Query(**saved) for number, saved in head["queries"].items()}
+        self._warm = _warm.take((self._job.id, self._bucket), head["token"])
 
     def write_head(self) -> None:
         """Save everything but machines and blocks, which are saved one by one."""
@@ -114,11 +142,16 @@ class BucketState:
             "latest": self.progress.latest,
             "promised": self.progress.promised,
             "queries": queries,
+            "token": uuid.uuid4().hex,
         }
         self._store.put("head", json.dumps(head).encode())
+        live = {number: running for number, running in self._warm.items() if number in queries}
+        _warm.keep((self._job.id, self._bucket), str(head["token"]), live)
 
     def open(self, number: int) -> Running:
         """The sequencer of a query, as it was."""
+        if number in self._warm:
+            return self._warm[number]
         saved = self.queries.setdefault(number, _Query())
         sequencer = Sequencer(self._job, self._job.tasks[number], self._bucket)
         sequencer.machine.answered = saved.answered
@@ -127,7 +160,8 @@ class BucketState:
             segments.load(sequencer.machine, {i: self._piece(number, f"s{i}") for i in saved.segments})
         held = {i: decode_block(self._piece(number, f"h{i}")) for i in saved.held}
         sequencer.held = list(held.values())
-        return Running(sequencer, segments, held)
+        self._warm[number] = Running(sequencer, segments, held)
+        return self._warm[number]
 
     def in_order_of_arrival(self, number: int, blocks: list[Block]) -> list[Block]:
         """The blocks of a micro-batch as one, its events numbered on from those that came before."""
@@ -159,7 +193,7 @@ class BucketState:
         for piece, data in changes.items():
             self._put(f"{number}.s{piece}", data)
         self._save_held(number, running)
-        saved.due = sequencer.due
+        saved.due = None if over else sequencer.due(now)
 
     def _save_held(self, number: int, running: Running) -> None:
         """Blocks that were there before are not written again."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field
 
 from pyoxigraph import Literal
@@ -90,24 +90,26 @@ def make_tasks(
         program = build_program(query)
         # An endless ASK must remember that it has answered, so its rows meet in one place.
         alone = streaming and isinstance(query.rewritten.form, AskForm)
+        routing = routing_of(program, buckets, number, one_place=alone)
+        needed = needed_variables(query.rewritten) | (set(routing.variables) if routing.size else set())
         tasks.append(
             Task(
                 name,
                 program,
-                routing_of(program, buckets, number, one_place=alone),
+                routing,
                 tuple(streams.index(iri) for iri in program.streams),
-                tuple(_columns(program, gpm) for gpm in range(len(program.gpms))),
+                tuple(_columns(program, gpm, needed) for gpm in range(len(program.gpms))),
             )
         )
     return tuple(tasks), streams
 
 
-def _columns(program: Program, number: int) -> tuple[str, ...]:
+def _columns(program: Program, number: int, needed: Set[str]) -> tuple[str, ...]:
     """What a GPM's own event binds; stateful assignments come later."""
     plan = program.gpms[number]
     gpm = next(gpm for gpm in program.query.rewritten.gpms if gpm.name == plan.name)
     assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
-    known = needed_variables(program.query.rewritten) & set(program.sequence.variables) - assigned
+    known = needed & set(program.sequence.variables) - assigned
     return tuple(name for name in plan.plan.variables if name in known)
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from spaseq.automaton.program import WAIT
 from spaseq.automaton.stage import Found
-from spaseq.automaton.tables import ALIVE, DEADLINE, IN, OF, RUNS, TRANSITION_OPERATOR
+from spaseq.automaton.tables import DEADLINE, IN, OF, RUNS, TRANSITION_OPERATOR
 from spaseq.engine.answers import Answers
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions
 from spaseq.model.dictionary import TermDictionary
@@ -40,6 +40,8 @@ class Sequencer:
         self._stalled = 0
         self._compacted = 0
         sequence, routing = task.program.sequence, task.routing
+        # Only rows on the border of two windows are in two places, so only then is there a question who reports.
+        self._report = self._owned if routing.size else None
         self._key_slots = [sequence.slot(name) for name in routing.variables]
 
     @property
@@ -57,13 +59,13 @@ class Sequencer:
         """True if enough has come since the last step that could not take it all."""
         return self.waiting >= max(STEP_AT, 2 * self._stalled)
 
-    @property
-    def due(self) -> int | None:
+    def due(self, now: int) -> int | None:
         """The time after which there is something to do: events to handle, a window to end, runs to forget."""
-        store, tables = self.machine.stage.memory.store, self.machine.stage.tables
+        memory, tables = self.machine.stage.memory, self.machine.stage.tables
+        store = memory.store
         times = [block.first for block in self.held]
         runs = store.runs[: int(store.counts[RUNS])]
-        runs = runs[runs[:, ALIVE] == 1]
+        runs = runs[memory.alive(now, counted=True)] if len(runs) else runs
         if len(runs):
             deadline = store.partials[runs[:, OF], DEADLINE]
             waits = tables.transitions[runs[:, IN], TRANSITION_OPERATOR] == WAIT
@@ -103,7 +105,7 @@ class Sequencer:
         if block is None:
             nothing = np.zeros(0, np.int64)
             tables = {gpm.name: MappingTable(nothing, {}) for gpm in program.gpms}
-            return machine.step_tables(tables, nothing, nothing, self._no_pairs(), now, self._owned)
+            return machine.step_tables(tables, nothing, nothing, self._no_pairs(), now, self._report)
         ids = encode_terms(self.dictionary, block.terms)
         # Nobody asks which events a match is made of, unless for its provenance.
         serials = np.zeros(len(block), np.int64)
@@ -122,7 +124,7 @@ class Sequencer:
             number = machine.stage.memory.keys.number
             keys = [number(tuple(key)) for key in ids[block.pairs.terms].tolist()]
             partition = block.pairs.event.astype(np.int64), np.array(keys, np.int32)
-        return machine.step_tables(tables, block.times, serials, partition, now, self._owned)
+        return machine.step_tables(tables, block.times, serials, partition, now, self._report)
 
     def _no_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]] | None:
         if self.task.routing.unit is not Unit.PARTITION:

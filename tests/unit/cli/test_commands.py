@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -234,13 +234,19 @@ def test_a_wrong_command_line_has_status_2(arguments: list[str]) -> None:
 # --- speed --------------------------------------------------------------------------------------
 
 
+def spent_by_children() -> float:
+    """The processor time that child processes have taken."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def test_check_answers_within_half_a_second(tmp_path: Path) -> None:
-    """A new process, a small query; the best of several, because machines are shared."""
+    """A new process, a small query; processor time and the best of several, because machines are shared."""
     (tmp_path / "q.spaseq").write_text(GOOD)
     code = "from spaseq.cli import main; main()"
     spent = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = spent_by_children()
         done = subprocess.run(
             [sys.executable, "-c", code, "check", "q.spaseq"],
             cwd=tmp_path,
@@ -249,7 +255,7 @@ def test_check_answers_within_half_a_second(tmp_path: Path) -> None:
             text=True,
             check=True,
         )
-        spent.append(time.perf_counter() - start)
+        spent.append(spent_by_children() - start)
         assert done.stdout == "q.spaseq: ok\n"
     assert min(spent) < 0.5
 

@@ -268,8 +268,8 @@ def test_sixty_steps_and_sixty_gpms_compile_in_under_a_second() -> None:
     """The checks and rules do not grow beyond what a long query can bear."""
     query = long_query(60)
     compile_query(text("A", A))  # the grammar's table is read once for all queries
-    begun = time.perf_counter()
+    begun = time.process_time()
     compiled = compile_query(query)
-    elapsed = time.perf_counter() - begun
+    elapsed = time.process_time() - begun
     assert len(compiled.algebra.gpms) == 60
     assert elapsed < 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import pytest
 from pyoxigraph import Literal, NamedNode
@@ -269,6 +269,6 @@ def test_sixty_steps_parse_fast() -> None:
     )
     text = f"PREFIX : <urn:> SELECT * FROM STREAM S <urn:s> WHERE {{ SEQ ({'; '.join(names)}) {gpms} }}"
     parse(text)
-    started = perf_counter()
+    started = process_time()
     assert len(parse(text).where) == 61
-    assert perf_counter() - started < 0.4
+    assert process_time() - started < 0.4

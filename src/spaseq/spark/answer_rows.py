@@ -11,10 +11,11 @@ from spaseq.algebra.events import AskForm, ConstructForm, SelectForm
 from spaseq.engine.answers import Answers, constructed
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import match_identity
+from spaseq.model.terms import term_of
 from spaseq.spark.job import Job
 from spaseq.spark.routing import text_hash
 from spaseq.spark.schemas import ARROW_TRIPLES
-from spaseq.spark.texts import texts_of
+from spaseq.spark.texts import shown, texts_of, without_place
 
 INSTANT = pa.timestamp("us", tz="UTC")
 _EVENT = pa.list_(
@@ -42,9 +43,10 @@ class AnswerRows:
         identities = self._identities(answers)
         time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)
         columns: dict[str, pa.Array] = {}
-        texts = {name: _texts(dictionary, ids) for name, ids in answers.columns.items()}
+        exact = {name: _texts(dictionary, ids) for name, ids in answers.columns.items()}
+        texts = {name: shown(text) for name, text in exact.items()}
         if self._compares:
-            columns |= self._route(answers, list(texts.values()))
+            columns |= self._route(answers, list(exact.values()))
         triples = None
         if isinstance(form, ConstructForm):
             triples = self._triples(form, answers, dictionary, identities, place)
@@ -98,7 +100,7 @@ class AnswerRows:
                     "step": step,
                     "stream": streams[stream],
                     "time": time,
-                    "graph": dictionary.ntriples(graph) if graph else None,
+                    "graph": without_place(dictionary.ntriples(graph)) if graph else None,
                 }
                 for step, stream, time, graph, _ in events
             ]
@@ -117,7 +119,9 @@ class AnswerRows:
         graphs = []
         for row in range(len(answers)):
             bindings = {
-                name: dictionary.decode(int(ids[row])) for name, ids in answers.columns.items() if ids[row]
+                name: term_of(without_place(dictionary.ntriples(int(ids[row]))))
+                for name, ids in answers.columns.items()
+                if ids[row]
             }
             label = (
                 identities[row].rsplit(":", 1)[-1][:16]

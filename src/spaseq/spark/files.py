@@ -20,10 +20,10 @@ from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.spark.answer_rows import INSTANT
 from spaseq.spark.bad_events import checked_policy
-from spaseq.spark.places import Place, placed
+from spaseq.spark.places import placed
 from spaseq.spark.schemas import ARROW_TRIPLES, TRIPLES
 from spaseq.spark.sources import Split
-from spaseq.spark.texts import local_texts
+from spaseq.spark.texts import as_written
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ PARTS: Final = StructType(
         StructField("format", StringType()),
         StructField("start", LongType()),
         StructField("stop", LongType()),
+        StructField("promise", LongType()),
     ]
 )
-"""Parts of files, which `match` reads itself; a row without path says that the stream has ended."""
+"""Parts of files, which `match` reads itself. A row without path is the stream's promise that nothing before a
+time will follow; without time, that nothing will."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +111,44 @@ def read_events(
     streaming DataFrame takes new files as they come; if the input is ``finite`` it takes those that are there, in
     order of their names, and then says that the stream has ended, so that a query gives its last answers.
     """
-    from spaseq.spark.source import RdfDataSource
-
     options = ReadOptions(timestamp_predicate, time_unit, triples_per_event)
-    files = EventFiles(_strings(path), format, options, checked_policy(on_bad_input, quarantine), quarantine)
+    paths = _strings(path)
+    if not spark.sparkContext.master.startswith("local"):
+        # Workers elsewhere do not stand in this directory.
+        paths = tuple(str(Path(each).absolute()) for each in paths)
+    files = EventFiles(paths, format, options, checked_policy(on_bad_input, quarantine), quarantine)
     if not streaming:
         files.found()
-    spark.dataSource.register(RdfDataSource)
     more = {
         "finite": "true" if finite else None,
         "maxFilesPerTrigger": max_files_per_trigger,
         "maxBytesPerTrigger": max_bytes_per_trigger,
     }
     settings = {**files.settings(), **{name: str(value) for name, value in more.items() if value is not None}}
-    settings["parallelism"] = str(spark.sparkContext.defaultParallelism)
+    return _loaded(spark, files, settings, streaming=streaming)
+
+
+def scheduled_events(
+    spark: SparkSession, files: EventFiles, schedule: Path, stream: str, *, on_bad_input: str, quarantine: str
+) -> DataFrame:
+    """The events of one stream of a finite input, in the micro-batches of its schedule."""
+    policy = checked_policy(on_bad_input, quarantine)
+    known = replace(files, on_bad=policy, quarantine=quarantine)
+    settings = {**known.settings(), "schedule": str(schedule), "stream": stream}
+    return _loaded(spark, known, settings, streaming=True)
+
+
+def _loaded(
+    spark: SparkSession, files: EventFiles, settings: dict[str, str], *, streaming: bool
+) -> DataFrame:
+    from spaseq.spark.source import RdfDataSource
+
+    spark.dataSource.register(RdfDataSource)
     reader = (spark.readStream if streaming else spark.read).format("rdf")
-    frame = reader.options(**settings).load()
+    reader = reader.options(**settings, parallelism=str(spark.sparkContext.defaultParallelism))
+    frame = reader.load()
     # What `match` reads in place of rows of triples.
-    parts_frame = reader.options(**settings, yields="parts").load()
-    setattr(frame, _MARK, (files, parts_frame))
+    setattr(frame, _MARK, (files, reader.option("yields", "parts").load()))
     return frame
 
 
@@ -168,6 +189,11 @@ def splittable(source: Source) -> bool:
     return source.format == "nquads" and source.path.suffix.lower() not in (".gz", ".zst", ".zstd")
 
 
+def cut_into_parts(split: Split, size: int) -> Iterator[tuple[Split, int]]:
+    """A file in parts of about this size, each with its length; whole if it cannot be cut."""
+    yield from _cut(split, (split.stop or split.path.stat().st_size) - split.start, size)
+
+
 def _cut(split: Split, length: int, size: int) -> Iterator[tuple[Split, int]]:
     if not splittable(split) or length < 2 * size:
         yield split, length
@@ -179,51 +205,57 @@ def _cut(split: Split, length: int, size: int) -> Iterator[tuple[Split, int]]:
         yield replace(split, start=start, stop=stop), length // count
 
 
-def part_rows(splits: Sequence[Split], *, ended: bool) -> pa.RecordBatch:
-    """Parts of files as rows."""
-    rows: list[tuple[str | None, str | None, int | None, int | None]] = [
-        (str(split.path), split.format, split.start, split.stop) for split in splits
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a stream promises: nothing before this time will follow; None: nothing at all."""
+
+    time: int | None
+
+
+def part_rows(splits: Sequence[Split], promise: Promise | None = None) -> pa.RecordBatch:
+    """Parts of files as rows, and a promise."""
+    rows: list[tuple[str | None, str | None, int | None, int | None, int | None]] = [
+        (str(split.path), split.format, split.start, split.stop, None) for split in splits
     ]
-    rows += [(None, None, None, None)] if ended else []
-    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64())
+    rows += [(None, None, None, None, promise.time)] if promise is not None else []
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64())
     columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=PARTS.names)
 
 
-def splits_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | None]:
-    """The parts of files that rows name; None where one says that the stream has ended."""
+def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | Promise]:
+    """The parts of files, and the promises, that rows name."""
     columns = (batch.column(name).to_pylist() for name in PARTS.names)
-    for path, file_format, start, stop in zip(*columns, strict=True):
-        yield None if path is None else Split(Path(path), file_format, start, stop, predicate)
+    for path, file_format, start, stop, promise in zip(*columns, strict=True):
+        yield Promise(promise) if path is None else Split(Path(path), file_format, start, stop, predicate)
 
 
-def event_rows(
-    splits: Iterable[Split], options: ReadOptions, bad: OnBad, place: Place
-) -> Iterator[pa.RecordBatch]:
+def event_rows(splits: Iterable[Split], options: ReadOptions, bad: OnBad) -> Iterator[pa.RecordBatch]:
     """The events of some parts of files as rows."""
     dictionary = TermDictionary()
     for split in splits:
         for events in read_sources([split], split.name, 0, dictionary, options, placed(bad, split)):
-            yield _rows(events, dictionary, place)
+            yield _rows(events, dictionary)
 
 
-def end_row() -> pa.RecordBatch:
-    """The row that says that a stream has ended: an event of nothing at no time."""
-    kinds = (INSTANT, ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
-    return pa.RecordBatch.from_arrays([pa.nulls(1, kind) for kind in kinds], names=EVENTS.names)
+def promise_row(promise: Promise) -> pa.RecordBatch:
+    """The row of events that is no event but a promise: without triples, at the time it speaks of."""
+    kinds = (ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
+    arrays = [pa.array([promise.time], INSTANT), *(pa.nulls(1, kind) for kind in kinds)]
+    return pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
 
 
-def _rows(events: EventBatch, dictionary: TermDictionary, place: Place) -> pa.RecordBatch:
+def _rows(events: EventBatch, dictionary: TermDictionary) -> pa.RecordBatch:
     columns = [
-        local_texts(dictionary, ids, place.label).cast(pa.string())
+        as_written(dictionary, ids).cast(pa.string())
         for ids in (events.subjects, events.predicates, events.objects)
     ]
     structs = pa.StructArray.from_arrays(columns, fields=list(ARROW_TRIPLES.value_type))
     named = events.names > 0
     graphs = pa.nulls(len(events), pa.string())
     if named.any():
-        texts = local_texts(dictionary, events.names[named], place.label).cast(pa.string())
+        texts = as_written(dictionary, events.names[named]).cast(pa.string())
         graphs = pa.compute.replace_with_mask(graphs, pa.array(named), texts)
     return pa.RecordBatch.from_arrays(
         [

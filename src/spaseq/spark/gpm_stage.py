@@ -15,7 +15,7 @@ from spaseq.model.batch import EventBatch
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.event_rows import EventRows
-from spaseq.spark.files import EventFiles, splits_in
+from spaseq.spark.files import EventFiles, Promise, parts_in
 from spaseq.spark.job import Job, Task
 from spaseq.spark.mapper import Mapper
 from spaseq.spark.places import Place, placed
@@ -76,11 +76,9 @@ class MatchParts:
         stream, dictionary = job.streams[self._stream], mapper.dictionary
         count = 0
         with BadEvents(files.on_bad, files.quarantine, f"read-{self._stream}-{place.name}") as bad:
-            for split in (
-                split for batch in batches for split in splits_in(batch, options.timestamp_predicate)
-            ):
-                if split is None:
-                    work.progress.promise(stream, FOREVER)
+            for split in (part for batch in batches for part in parts_in(batch, options.timestamp_predicate)):
+                if isinstance(split, Promise):
+                    work.progress.promise(stream, FOREVER if split.time is None else split.time)
                     continue
                 report = placed(bad, split)
                 for events in read_sources([split], stream, self._stream, dictionary, options, report):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -44,8 +45,13 @@ def check_java() -> None:
         )
 
 
-def new_session(master: str | None = None, settings: Mapping[str, str] | None = None) -> SparkSession:
-    """A session on a master (default ``local[*]``), or the one that runs already."""
+def new_session(
+    master: str | None = None, settings: Mapping[str, str] | None = None, *, log: Path | None = None
+) -> SparkSession:
+    """A session on a master (default ``local[*]``), or the one that runs already.
+
+    ``log`` is a file for what Java and the workers print; otherwise it goes to standard error.
+    """
     check_java()
     from pyspark.sql import SparkSession
 
@@ -57,9 +63,27 @@ def new_session(master: str | None = None, settings: Mapping[str, str] | None = 
     wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": options, **(settings or {})}
     for name, value in wanted.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with _redirected(log):
+        session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+@contextmanager
+def _redirected(log: Path | None) -> Iterator[None]:
+    """Let processes that are started here write their standard error to a file."""
+    if log is None:
+        yield
+        return
+    sys.stderr.flush()
+    kept = os.dup(2)
+    with log.open("ab", buffering=0) as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def _let_workers_find_us() -> None:

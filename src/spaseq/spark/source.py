@@ -11,6 +11,7 @@ import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pyarrow as pa
@@ -30,8 +31,19 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Source, find_sources
 from spaseq.spark.bad_events import BadEvents, checked_policy
-from spaseq.spark.files import EVENTS, PARTS, EventFiles, end_row, event_rows, part_rows, parts, splittable
+from spaseq.spark.files import (
+    EVENTS,
+    PARTS,
+    EventFiles,
+    Promise,
+    event_rows,
+    part_rows,
+    parts,
+    promise_row,
+    splittable,
+)
 from spaseq.spark.places import Place
+from spaseq.spark.schedule import Schedule
 from spaseq.spark.sources import Split
 from spaseq.temporal.instants import TimeUnit
 
@@ -40,7 +52,7 @@ if TYPE_CHECKING:
 
 OPTIONS: Final = (
     "path", "paths", "format", "timestampPredicate", "timeUnit", "triplesPerEvent", "onBadInput", "quarantine",
-    "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "yields",
+    "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "yields", "schedule", "stream",
 )  # fmt: skip
 
 
@@ -55,6 +67,10 @@ class SourceOptions:
     parallelism: int
     parts: bool
     """True if rows are to name parts of files instead of events; `match` reads those itself."""
+    schedule: str | None = None
+    """A file that says what every micro-batch reads."""
+    stream: str = ""
+    """Whose part of the schedule this is."""
 
     @staticmethod
     def of(given: Mapping[str, str]) -> SourceOptions:
@@ -87,6 +103,8 @@ class SourceOptions:
             given.get("finite", "false").lower() == "true",
             _number("parallelism", given.get("parallelism", "8")),
             given.get("yields", "events") == "parts",
+            given.get("schedule"),
+            given.get("stream", ""),
         )
 
 
@@ -98,10 +116,10 @@ def _number(name: str, text: str) -> int:
 
 @dataclass
 class PartsPartition(InputPartition):
-    """What one task reads; ``ended`` if it tells that the stream has ended."""
+    """What one task reads, and what it tells of the stream."""
 
     splits: tuple[Split, ...]
-    ended: bool = False
+    promise: Promise | None = None
 
 
 class RdfDataSource(DataSource):
@@ -122,7 +140,8 @@ class RdfDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
         """A reader that looks for new files."""
-        return RdfStreamReader(SourceOptions.of(self._given()))
+        options = SourceOptions.of(self._given())
+        return RdfStreamReader(options) if options.schedule is None else ScheduledReader(options)
 
     def _given(self) -> dict[str, str]:
         return _Options(self.options)
@@ -145,13 +164,13 @@ class _Reads:
         """The rows of a partition."""
         assert isinstance(partition, PartsPartition)
         if self.options.parts:
-            yield part_rows(partition.splits, ended=partition.ended)
+            yield part_rows(partition.splits, partition.promise)
             return
         files, place = self.options.files, Place()
         with BadEvents(files.on_bad, files.quarantine, f"read-{place.name}") as bad:
-            yield from event_rows(partition.splits, files.options, bad, place)
-        if partition.ended:
-            yield end_row()
+            yield from event_rows(partition.splits, files.options, bad)
+        if partition.promise is not None:
+            yield promise_row(partition.promise)
 
 
 class RdfReader(_Reads, DataSourceReader):
@@ -254,7 +273,39 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             PartsPartition(task) for task in parts(splits, self.options.parallelism)
         ]
         if last.ended and not first.ended:
-            tasks.append(PartsPartition((), ended=True))
+            tasks.append(PartsPartition((), Promise(None)))
+        return tasks
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing is kept outside the offset."""
+
+
+class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads a finite input as its schedule says; an offset is the number of micro-batches so far."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        assert options.schedule is not None
+        self.options = options
+        self._schedule = Schedule.load(Path(options.schedule), options.files.options.timestamp_predicate)
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Before the first micro-batch."""
+        return {"batch": 0}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Nothing new ever comes."""
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: ARG002, N802
+        """One micro-batch more."""
+        return {"batch": min(start["batch"] + 1, len(self._schedule.batches))}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The parts of this stream, and what it promises after them."""
+        tasks: list[InputPartition] = []
+        for batch in self._schedule.batches[start["batch"] : end["batch"]]:
+            splits = batch.parts[self.options.stream]
+            tasks += [PartsPartition(task) for task in parts(splits, self.options.parallelism)]
+            tasks.append(PartsPartition((), Promise(batch.promises[self.options.stream])))
         return tasks
 
     def commit(self, end: dict[str, Any]) -> None:

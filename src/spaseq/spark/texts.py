@@ -16,6 +16,10 @@ from spaseq.spark.routing import Words, text_hash
 Ints = npt.NDArray[np.int32]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
+_PLACE: Final = re.compile(r"-t\d+x\d+$")
+"""What `Place.label` appends."""
+_SCOPE: Final = re.compile(r"-e[0-9a-f]{16}$")
+"""What `spaseq.model.terms.scoped_label` appends."""
 PROMOTE_AT: Final = 5_000
 """Terms from which a dictionary is worth its kernels."""
 _KNOWN_EVERYWHERE: Final = re.compile(r"-k\d+$")
@@ -47,6 +51,27 @@ def local_texts(dictionary: TermDictionary, ids: npt.NDArray[np.integer], place:
         for text in texts.to_pylist()
     ]
     return pa.array(marked, pa.large_string())
+
+
+def as_written(dictionary: TermDictionary, ids: npt.NDArray[np.integer]) -> pa.LargeStringArray:
+    """The texts of terms of events, blank nodes with the labels they had in their files."""
+    texts = texts_of(dictionary, ids)
+    if not pc.any(pc.starts_with(texts, "_:")).as_py():
+        return texts
+    written = [_SCOPE.sub("", text) if text.startswith("_:") else text for text in texts.to_pylist()]
+    return pa.array(written, pa.large_string())
+
+
+def without_place(text: str) -> str:
+    """A label as the other engine prints it: without the mark of the worker that read it."""
+    return _PLACE.sub("", text) if text.startswith("_:") else text
+
+
+def shown(texts: pa.Array) -> pa.Array:
+    """A column of terms, null where unbound, as it leaves for the user."""
+    if not pc.any(pc.starts_with(texts, "_:")).as_py():
+        return texts
+    return pa.array([None if text is None else without_place(text) for text in texts.to_pylist()], texts.type)
 
 
 def encode_terms(dictionary: TermDictionary, texts: pa.LargeStringArray) -> Ints:

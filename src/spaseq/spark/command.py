@@ -1,0 +1,165 @@
+"""`spaseq run --engine spark`: a request from files to written output, on Spark (CONTRACT section 2)."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import Observation
+
+from spaseq.engine.embedded import as_knowledge
+from spaseq.engine.inputs import resolve_streams
+from spaseq.engine.output import chosen_format
+from spaseq.engine.request import Report, RunRequest, Status
+from spaseq.engine.session import form_of
+from spaseq.io.sources import Source
+from spaseq.planner.program import build_program
+from spaseq.spark.files import EventFiles, read_events
+from spaseq.spark.match import match_all
+from spaseq.spark.problems import kept_log
+from spaseq.spark.run_batches import MicroBatches
+from spaseq.spark.run_output import Writing
+from spaseq.spark.session import check_java, new_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Show = Callable[[Status], None]
+
+
+def run_on_spark(request: RunRequest, master: str | None = None, show: Show = lambda _: None) -> int:
+    """Run a request; the exit status. What the output does not show is told on standard error."""
+    report = SparkRun(request, master).run(show)
+    _tell(request, report)
+    if report.stopped is None or request.follow:
+        return 0
+    return 128 + report.stopped
+
+
+class SparkRun:
+    """One run. Making it checks everything that can be wrong with a request; `run` does the work."""
+
+    def __init__(self, request: RunRequest, master: str | None = None) -> None:
+        self.request, self.master = request, master or "local[*]"
+        self.inputs = resolve_streams(request.queries, request.streams)
+        self.knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
+        for query in request.queries:
+            self.knowledge.require(build_program(query.query).knowledge[0])
+        self.format = chosen_format(request.queries, request.output_format)
+        self.sources: dict[str, list[Source]] = {}
+        if not request.follow:
+            self.sources = {iri: self.files(iri).found() for iri in self.inputs}
+        self.names = {f"{number}": query for number, query in enumerate(request.queries)}
+        check_java()
+
+    def files(self, iri: str) -> EventFiles:
+        """The files of one stream."""
+        options = self.request.input
+        return EventFiles(tuple(self.inputs[iri]), options.file_format, options.read, "fail", None)
+
+    def run(self, show: Show) -> Report:
+        """Do the work; how it stands is shown after every micro-batch."""
+        with ExitStack() as stack:
+            work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spaseq-")))
+            with kept_log() as log:
+                spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
+                stack.callback(spark.stop)
+                spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+                if self.request.checkpoint is None and not self.request.follow:
+                    return _Finite(self, spark, self._shared_folder(work), stack).run(show)
+                return MicroBatches(self, spark, work, stack).run(show)
+
+    def _shared_folder(self, work: Path) -> Path:
+        """A folder that driver and workers see: any on one machine, else one beside the output."""
+        if self.master.startswith("local"):
+            return work
+        beside = (self.request.output.parent if self.request.output is not None else Path()).resolve()
+        return Path(tempfile.mkdtemp(prefix=".spaseq-", dir=beside))
+
+    @property
+    def identified(self) -> bool:
+        """True if matches must name their events and themselves; CONSTRUCT names its graphs by them."""
+        return self.request.provenance or any(form_of(query) == "construct" for query in self.request.queries)
+
+    def options(self, quarantine: Path) -> dict[str, Any]:
+        """What `read_events` and `match_all` have in common."""
+        return {"on_bad_input": self.request.on_bad_input, "quarantine": str(quarantine)}
+
+    def answers(self, frames: Mapping[str, DataFrame], quarantine: Path, **more: Any) -> DataFrame:
+        """The answers of all queries."""
+        queries = {name: query.query for name, query in self.names.items()}
+        options = {**self.options(quarantine), "max_runs": self.request.max_runs, **more}
+        frame = match_all(queries, frames, self.knowledge, provenance=self.identified, **options)
+        return frame.sortWithinPartitions("time", "start") if not frame.isStreaming else frame
+
+
+# --- a finite input at once -----------------------------------------------------------------------
+
+
+class _Finite:
+    """All of a finite input in one job."""
+
+    def __init__(self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack) -> None:
+        self._run, self._spark, self._folder = run, spark, folder
+        self._writing = Writing(run.request, run.names, run.format, stack, None)
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+
+    def run(self, show: Show) -> Report:
+        """Read, match and write."""
+        run, request = self._run, self._run.request
+        quarantine, answers = self._folder / "bad", self._folder / "answers"
+        read = request.input.read
+        frames = {
+            iri: read_events(
+                self._spark,
+                paths,
+                format=request.input.file_format,
+                timestamp_predicate=read.timestamp_predicate,
+                time_unit=read.time_unit,
+                triples_per_event=read.triples_per_event,
+                **run.options(quarantine),
+            )
+            for iri, paths in run.inputs.items()
+        }
+        counted = Observation("spaseq")
+        try:
+            run.answers(frames, quarantine, metrics=counted).write.parquet(str(answers))
+        except KeyboardInterrupt:
+            return Report(self._writing.status, signal.SIGINT)
+        record = self._writing.record
+        record.events, record.bad = counted.get["events"] or 0, counted.get["bad"] or 0
+        self._writing.take(answers, sorted(quarantine.glob("*.jsonl")))
+        self._writing.finish()
+        show(self._writing.status)
+        return Report(self._writing.status)
+
+
+# --- words --------------------------------------------------------------------------------------
+
+
+def _tell(request: RunRequest, report: Report) -> None:
+    """What happened, as far as the output does not show it, in the words of the other engine."""
+    status = report.status
+    if report.already_done:
+        _say("note", f"this run had ended, its checkpoint says; remove {request.checkpoint} to start again")
+    bad = f"{status.bad:,} bad event{'' if status.bad == 1 else 's'}"
+    if status.bad and request.on_bad_input == "quarantine":
+        _say("warning", f"{bad} quarantined in {request.quarantine}")
+    elif status.bad:
+        _say("warning", f"{bad} skipped")
+    if report.stopped is not None:
+        again = "; the same command goes on from here" if request.checkpoint is not None else ""
+        _say(
+            "note",
+            f"stopped by Ctrl-C: {status.events:,} events read, {status.matches:,} matches written{again}",
+        )
+
+
+def _say(kind: str, text: str) -> None:
+    sys.stderr.write(f"{kind}: {text}\n")

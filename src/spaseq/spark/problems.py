@@ -1,0 +1,77 @@
+"""What went wrong on a worker, in our words: no Java stack trace for what a user can mend."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from spaseq.engine.checkpoint import IncompatibleCheckpoint
+from spaseq.errors import InvalidArgument, SpaseqError
+
+_OURS: Final = re.compile(
+    r"^(spaseq\.[\w.]+): (.*?)(?=^\s+at |^\s*SQLSTATE|^\s*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_LAST: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (.*)$", re.MULTILINE)
+_WRONG: Final = ("InvalidArgument", "IncompatibleState", "IncompatibleBlock")
+"""Errors that a user mends on the command line or by another checkpoint."""
+
+
+class SparkFailed(SpaseqError):
+    """The run failed on Spark."""
+
+
+class UnknownFailure(SparkFailed):
+    """A failure that none of our errors explains."""
+
+
+@contextmanager
+def our_errors() -> Iterator[None]:
+    """Turn what Spark raises into an error of ours."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        raise problem_of(error) from None
+
+
+@contextmanager
+def kept_log() -> Iterator[Path]:
+    """A file for what Java prints; it stays if something failed that none of our errors explains."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    number, name = tempfile.mkstemp(prefix="spaseq-spark-", suffix=".log")
+    os.close(number)
+    try:
+        yield Path(name)
+    except (PySparkException, Py4JError) as error:
+        problem = problem_of(error)
+        if isinstance(problem, UnknownFailure):
+            raise UnknownFailure(f"{problem}; Spark's own report is in {name}") from None
+        Path(name).unlink()
+        raise problem from None
+    except BaseException:
+        Path(name).unlink()
+        raise
+    Path(name).unlink()
+
+
+def problem_of(error: Exception) -> SpaseqError:
+    """The error of ours that Spark's error carries, or one that says what is known."""
+    text = str(error)
+    found = _OURS.findall(text)
+    if found:
+        name, message = found[-1][0].rsplit(".", 1)[-1], found[-1][1].strip()
+        if name == "InvalidArgument":
+            return InvalidArgument(message)
+        return IncompatibleCheckpoint(message) if name in _WRONG else SparkFailed(message)
+    last = _LAST.findall(text)
+    what = f"{last[-1][0]}: {last[-1][1]}" if last else text.strip().splitlines()[0]
+    return UnknownFailure(f"the run failed on Spark: {what.strip()}")

@@ -1,0 +1,163 @@
+"""A run on Spark in micro-batches: followed directories, or a finite input that can be resumed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
+from spaseq.engine.checkpoint import IncompatibleCheckpoint, prepare
+from spaseq.engine.request import Report, Status
+from spaseq.engine.snapshot import fingerprint
+from spaseq.spark.files import read_events, scheduled_events
+from spaseq.spark.run_output import Record, Writing
+from spaseq.spark.schedule import Schedule, make_schedule
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from spaseq.spark.command import SparkRun
+
+LOOK: Final = "1 second"
+"""How often followed directories are looked at."""
+_IDENTITY: Final = "run.json"
+_SCHEDULE: Final = "schedule.json"
+
+
+class MicroBatches:
+    """The input in micro-batches: followed directories, or a finite input that may be resumed."""
+
+    def __init__(self, run: SparkRun, spark: SparkSession, work: Path, stack: ExitStack) -> None:
+        self._run, self._spark, self._work = run, spark, work
+        self._folder = run.request.checkpoint or work / "checkpoint"
+        prepare(self._folder)
+        self._identify()
+        self._writing = Writing(run.request, run.names, run.format, stack, Record.load(self._folder))
+        self._query: StreamingQuery | None = None
+        self._counted = -1
+
+    def _identify(self) -> None:
+        """Two parts of one run must agree on what they do."""
+        request, options = self._run.request, self._run.request.input
+        if (self._folder / LOCAL_CHECKPOINT).exists():
+            raise IncompatibleCheckpoint(
+                f"`{self._folder}` is a checkpoint of `--engine local`; resume it with that, or use another directory"
+            )
+        identity = {
+            "queries": [[query.name, fingerprint(query.query)] for query in request.queries],
+            "inputs": [list(item) for item in request.streams],
+            "background graphs": [list(item) for item in request.knowledge],
+            "format": options.file_format,
+            "lateness": options.lateness,
+            "timestamp predicate": options.read.timestamp_predicate,
+            "time unit": options.read.time_unit,
+            "triples per event": options.read.triples_per_event,
+            "output": str(request.output),
+            "output format": self._run.format,
+            "provenance": request.provenance,
+            "follow": request.follow,
+        }
+        path = self._folder / _IDENTITY
+        if not path.exists():
+            path.write_text(json.dumps(identity), encoding="utf-8")
+        known = json.loads(path.read_text(encoding="utf-8"))
+        for name, value in identity.items():
+            if known.get(name) != json.loads(json.dumps(value)):
+                raise IncompatibleCheckpoint(
+                    f"the checkpoint in `{self._folder}` belongs to another run: the {name} differ; repeat the command "
+                    "it was made with, or use another directory"
+                )
+
+    def run(self, show: Callable[[Status], None]) -> Report:
+        """To the end of the input, or until somebody asks for the end."""
+        writing, request = self._writing, self._run.request
+        if writing.record.finished:
+            return Report(writing.status, already_done=True)
+        frames, more = self._followed() if request.follow else self._scheduled()
+        answers = self._run.answers(frames, self._folder / "bad", **more)
+        trigger = {"processingTime": LOOK} if request.follow else {"availableNow": True}
+        writer = answers.writeStream.foreachBatch(self._take)
+        writer = writer.option("checkpointLocation", str(self._folder / "spark"))
+        self._query = writer.trigger(**cast(Any, trigger)).start()
+        try:
+            while not self._query.awaitTermination(1) and not writing.answered:
+                self._count()
+                show(writing.status)
+        except KeyboardInterrupt:
+            with suppress(KeyboardInterrupt):
+                self._query.stop()
+            return Report(writing.status, signal.SIGINT)
+        self._query.stop()
+        self._count()
+        writing.finish()
+        writing.record.finished = True
+        writing.sync()
+        writing.record.save(self._folder)
+        return Report(writing.status)
+
+    def _followed(self) -> tuple[dict[str, DataFrame], dict[str, Any]]:
+        request, read = self._run.request, self._run.request.input.read
+        frames = {
+            iri: read_events(
+                self._spark,
+                paths,
+                streaming=True,
+                format=request.input.file_format,
+                timestamp_predicate=read.timestamp_predicate,
+                time_unit=read.time_unit,
+                triples_per_event=read.triples_per_event,
+                **self._run.options(self._folder / "bad"),
+            )
+            for iri, paths in self._run.inputs.items()
+        }
+        # Like the other engine: the fastest stream sets the pace, so that an idle one stalls nobody.
+        return frames, {"lateness": request.input.lateness or 0, "stream_lag": 0}
+
+    def _scheduled(self) -> tuple[dict[str, DataFrame], dict[str, Any]]:
+        path = self._folder / _SCHEDULE
+        read = self._run.request.input.read
+        if path.exists():
+            Schedule.load(path, read.timestamp_predicate).check_files()
+        else:
+            make_schedule(self._spark, self._run.sources, read).save(path)
+        files = {iri: self._run.files(iri) for iri in self._run.inputs}
+        options = self._run.options(self._folder / "bad")
+        return {iri: scheduled_events(self._spark, files[iri], path, iri, **options) for iri in files}, {}
+
+    def _take(self, answers: DataFrame, batch: int) -> None:
+        """One micro-batch; Spark may come with the last one again after a crash."""
+        writing = self._writing
+        if batch <= writing.record.batch:
+            # Written already, but Spark has not noted it; its state must still be brought up to date.
+            answers.write.format("noop").mode("overwrite").save()
+            return
+        parts = self._folder / "answers"
+        shutil.rmtree(parts, ignore_errors=True)
+        answers.sortWithinPartitions("time", "start").write.parquet(str(parts))
+        bad = sorted((self._folder / "bad").glob(f"*-{batch:06d}-*.jsonl"))
+        writing.take(parts, bad)
+        writing.sync()
+        writing.record.batch = batch
+        writing.record.save(self._folder)
+        for file in bad:
+            file.unlink()
+
+    def _count(self) -> None:
+        """What Spark has counted of the micro-batches so far."""
+        assert self._query is not None
+        for report in self._query.recentProgress:
+            if report.batchId > self._counted:
+                self._counted = report.batchId
+                observed = report.observedMetrics
+                row, late = observed.get("spaseq"), observed.get("spaseq_late")
+                if row is not None:
+                    self._writing.record.events += row["events"] or 0
+                    self._writing.record.bad += row["bad"] or 0
+                if late is not None:
+                    self._writing.record.bad += late["late"] or 0

@@ -1,0 +1,128 @@
+"""The output of a run on Spark: what the workers have written, merged by time, and how far that has come."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+from spaseq.algebra.events import SelectForm
+from spaseq.engine.inputs import NamedQuery
+from spaseq.engine.output import Output
+from spaseq.engine.request import RunRequest, Status
+from spaseq.engine.session import form_of
+from spaseq.io.bad_input import BadInput
+from spaseq.io.quarantine import QuarantineFile
+from spaseq.io.results import Form, OutputFormat, ResultWriter, result_writer
+from spaseq.spark.answer_files import merged
+
+_RECORD: Final = "output.json"
+
+
+@dataclass(slots=True)
+class Record:
+    """What was written when the last micro-batch was done: enough to go on, or to do it again."""
+
+    batch: int = -1
+    output: int = 0
+    quarantine: int = 0
+    bad: int = 0
+    events: int = 0
+    matches: dict[str, int] = field(default_factory=dict)
+    finished: bool = False
+
+    def save(self, folder: Path) -> None:
+        fresh = folder / f".{_RECORD}.new"
+        fresh.write_text(json.dumps({name: getattr(self, name) for name in self.__slots__}), encoding="utf-8")
+        fresh.replace(folder / _RECORD)
+
+    @staticmethod
+    def load(folder: Path) -> Record | None:
+        path = folder / _RECORD
+        return Record(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+
+
+class Writing:
+    """The output of a run and its quarantine."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        names: dict[str, NamedQuery],
+        output_format: OutputFormat,
+        stack: ExitStack,
+        record: Record | None,
+    ) -> None:
+        resumed = record is not None
+        self.record = record = record or Record()
+        self._names = names
+        self._out = stack.enter_context(Output(request.output, length=record.output if resumed else None))
+        self._several = len(request.queries) > 1
+        forms: dict[Form, list[NamedQuery]] = {}
+        for query in request.queries:
+            forms.setdefault(form_of(query), []).append(query)
+        self._writers: dict[Form, ResultWriter] = {
+            form: result_writer(
+                output_format,
+                cast(BinaryIO, self._out),
+                variables=_variables(members),
+                form=form,
+                provenance=request.provenance,
+                several=self._several,
+                timestamp_predicate=request.input.read.timestamp_predicate,
+                written=sum(record.matches.values()),
+            )
+            for form, members in forms.items()
+        }
+        self._out.unmute()
+        self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resume=resumed))
+        if resumed:
+            self._quarantine.cut(record.quarantine)
+
+    def take(self, answers: Path, bad: list[Path]) -> None:
+        """Write the answers in part files and the bad input that tasks have kept."""
+        for name, match in merged(answers):
+            query = self._names[name]
+            self._writers[form_of(query)].write(match, query.name if self._several else None)
+            self.record.matches[name] = self.record.matches.get(name, 0) + 1
+        self._out.flush()
+        found = [json.loads(line) for file in bad for line in file.read_text(encoding="utf-8").splitlines()]
+        for each in sorted(found, key=lambda each: (each["source"], each["position"])):
+            self._quarantine.write(BadInput(**each))
+        self._quarantine.flush()
+
+    def sync(self) -> None:
+        """Hand everything to the disk and note how much there is."""
+        self._out.sync()
+        self.record.output, self.record.quarantine = self._out.length, self._quarantine.sync()
+
+    def finish(self) -> None:
+        """Write what is known at the end of a finite input, and what closes a document."""
+        for name, query in self._names.items():
+            if form_of(query) == "ask" and not self.record.matches.get(name):
+                self._writers["ask"].no_match(query.name if self._several else None)
+        self.close()
+
+    def close(self) -> None:
+        """Write what comes after the last match."""
+        for writer in self._writers.values():
+            writer.close()
+        self._out.flush()
+
+    @property
+    def status(self) -> Status:
+        """How the run stands."""
+        return Status(self.record.events, sum(self.record.matches.values()), 0, self.record.bad)
+
+    @property
+    def answered(self) -> bool:
+        """True if all queries are ASK and have their answer."""
+        return all(form_of(q) == "ask" and self.record.matches.get(n) for n, q in self._names.items())
+
+
+def _variables(queries: list[NamedQuery]) -> tuple[str, ...]:
+    forms = (query.query.rewritten.form for query in queries)
+    names = (item.variable.name for form in forms if isinstance(form, SelectForm) for item in form.items)
+    return tuple(dict.fromkeys(names))

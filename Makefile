@@ -6,7 +6,7 @@ PYTEST := $(PY) -m pytest
 PARALLEL := -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check test-all format format-check lint types imports sizes docs goldens doctor clean java
+.PHONY: help setup demo test check test-all format format-check lint types imports sizes docs bench goldens doctor clean java
 
 help: ## list the targets
 	@echo "spaseq: complex event processing over streams of RDF graphs. The targets:"
@@ -50,6 +50,10 @@ docs: setup ## rewrite the generated pages, check links, run the examples in the
 	@$(PYTEST) -q --update-goldens tests/unit/test_error_catalogue.py tests/unit/test_operator_page.py
 	@$(PYTEST) -q tests/unit/test_docs.py
 	@git diff --stat -- docs
+
+bench: setup ## run the whole benchmark book in the quick profile and write its pages
+	@.venv/bin/spaseq bench run
+	@.venv/bin/spaseq bench report
 
 goldens: setup ## rewrite the golden files; review the diff as behaviour
 	@$(PYTEST) -q $(PARALLEL) --update-goldens tests

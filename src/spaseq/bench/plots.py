@@ -57,7 +57,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """Round numbers from at most ``low`` to at least ``high``.
 
     >>> ticks(0, 47)
-    [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]
+    [0, 10, 20, 30, 40, 50]
     """
     span = (high - low) or abs(high) or 1.0
     raw = span / wanted

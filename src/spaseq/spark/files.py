@@ -113,7 +113,7 @@ def read_events(
     """
     options = ReadOptions(timestamp_predicate, time_unit, triples_per_event)
     paths = _strings(path)
-    if not spark.sparkContext.master.startswith("local"):
+    if not (spark.sparkContext.master or "local").startswith("local"):
         # Workers elsewhere do not stand in this directory.
         paths = tuple(str(Path(each).absolute()) for each in paths)
     files = EventFiles(paths, format, options, checked_policy(on_bad_input, quarantine), quarantine)

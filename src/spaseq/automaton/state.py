@@ -101,6 +101,13 @@ class Keys:
         self.values[known] = key
         return known
 
+    def keep(self, used: npt.NDArray[np.integer]) -> None:
+        """Forget all partitions but these (ascending numbers), which get the numbers 0, 1, …"""
+        self.time, self.ordinal = self.time[used], self.ordinal[used]
+        self.floor, self.position = self.floor[used], self.position[used]
+        self.values = self.values[used]
+        self.numbers = {tuple(key): number for number, key in enumerate(self.values.tolist())}
+
     def remap(self, mapping: Ints) -> None:
         """Follow a compaction of the dictionary (old id to new id)."""
         count = len(self.numbers)

@@ -187,10 +187,7 @@ def _forget_keys(machine: Machine) -> None:
         return
     number = np.zeros(len(keys.numbers), np.int64)
     number[used] = np.arange(len(used))
-    names = list(keys.numbers)
-    keys.numbers = {names[old]: new for new, old in enumerate(used.tolist())}
-    for name in _KEY_COLUMNS:
-        setattr(keys, name, getattr(keys, name)[used])
+    keys.keep(used)
     store.partials[: len(owner), KEY] = number[owner]
     memory.rebuild()
 

@@ -44,7 +44,7 @@ _jobs: dict[str, Job] = {}
 
 
 @dataclass(slots=True)
-class _Input:
+class Input:
     """What a micro-batch brings to a bucket."""
 
     progress: Progress = field(default_factory=Progress)
@@ -100,7 +100,7 @@ class SequenceProcessor(StatefulProcessor):
         """One micro-batch of one bucket."""
         job, place = self._job, Place()
         bucket = job.places.index(int(key[0]))
-        work = _Work(job, bucket, BucketState(job, bucket, _MapStore(self._state)), place)
+        work = Work(job, bucket, BucketState(job, bucket, _MapStore(self._state)), place)
         with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
             found = work.run(_input(rows), together=self._together, bad=bad)
             answers: list[bytes | None] = [_stream(batch) for batch in found]
@@ -112,8 +112,8 @@ class SequenceProcessor(StatefulProcessor):
         """Nothing is open."""
 
 
-def _input(frames: Iterable[pd.DataFrame]) -> _Input:
-    found = _Input()
+def _input(frames: Iterable[pd.DataFrame]) -> Input:
+    found = Input()
     for frame in frames:
         for query, data in zip(frame["query"].tolist(), frame["block"].tolist(), strict=True):
             if query == CONTROL:
@@ -125,14 +125,14 @@ def _input(frames: Iterable[pd.DataFrame]) -> _Input:
     return found
 
 
-class _Work:
+class Work:
     """A bucket at work on one micro-batch."""
 
     def __init__(self, job: Job, bucket: int, state: BucketState, place: Place) -> None:
         self._job, self._bucket, self._state, self._place = job, bucket, state, place
         self.late = 0
 
-    def run(self, given: _Input, *, together: bool, bad: BadEvents) -> Iterator[pa.RecordBatch]:
+    def run(self, given: Input, *, together: bool, bad: BadEvents) -> Iterator[pa.RecordBatch]:
         """The answers of every query whose time has come."""
         before = [self._watermark(number) for number in range(len(self._job.tasks))]
         self._state.progress.merge(given.progress)

@@ -1,0 +1,76 @@
+"""Blocks: what crosses the shuffle comes out as it went in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from spaseq.spark.blocks import Block, IncompatibleBlock, Mappings, concat_blocks, decode_block, encode_block
+
+
+def block(times: list[int], rows: list[tuple[int, int]], terms: list[str]) -> Block:
+    """Events at these times; one GPM with one variable, rows as (event, term number)."""
+    events, numbers = np.array([e for e, _ in rows], np.int32), np.array([[n] for _, n in rows], np.int32)
+    return Block(
+        np.array(times, np.int64),
+        np.zeros(len(times), np.int16),
+        np.arange(len(times), dtype=np.int64),
+        np.zeros(0, np.int32),
+        np.zeros((0, 32), np.uint8),
+        Mappings(np.zeros(0, np.int32), np.zeros((0, 0), np.int32)),
+        (Mappings(events, numbers.reshape(-1, 1)),),
+        pa.array(terms, pa.large_string()),
+    )
+
+
+def values(given: Block) -> list[tuple[int, str | None]]:
+    """The rows as (time, term)."""
+    texts = [None, *given.terms.to_pylist()]
+    rows = given.gpms[0]
+    pairs = zip(rows.event.tolist(), rows.terms[:, 0].tolist(), strict=True)
+    return [(int(given.times[event]), texts[number]) for event, number in pairs]
+
+
+def test_bytes_bring_back_the_same_block() -> None:
+    """Events, rows and terms survive, unbound ones as well."""
+    before = block([5, 9], [(0, 1), (1, 0), (1, 2)], ["<urn:a>", '"ü"'])
+    after = decode_block(encode_block(before))
+    assert values(after) == values(before) == [(5, "<urn:a>"), (9, None), (9, '"ü"')]
+    assert after.streams.dtype == np.int16
+
+
+def test_a_block_of_another_version_is_refused_with_advice() -> None:
+    """State that an older release wrote is not guessed at."""
+    data = bytes([99]) + encode_block(block([1], [], []))[1:]
+    with pytest.raises(IncompatibleBlock, match="version 99.*start again with a new checkpoint"):
+        decode_block(data)
+
+
+def test_blocks_side_by_side_keep_their_own_terms() -> None:
+    """Numbers count through each block's terms, so they are shifted when blocks are joined."""
+    both = concat_blocks([block([1], [(0, 1)], ["<urn:a>"]), block([2], [(0, 1), (0, 0)], ["<urn:b>"])])
+    assert values(both) == [(1, "<urn:a>"), (2, "<urn:b>"), (2, None)]
+
+
+def test_taking_events_takes_their_rows_along_in_the_new_order() -> None:
+    """Rows follow their events, and those of other events are gone."""
+    taken = block([1, 2, 3], [(0, 1), (1, 2), (2, 3)], ["<urn:a>", "<urn:b>", "<urn:c>"]).take(
+        np.array([2, 0])
+    )
+    assert values(taken) == [(3, "<urn:c>"), (1, "<urn:a>")]
+
+
+def test_a_compact_block_forgets_terms_nobody_mentions() -> None:
+    """What waits in the state store is no larger than it must be."""
+    taken = block([1, 2], [(0, 1), (1, 2)], ["<urn:a>", "<urn:b>"]).take(np.array([1])).compact()
+    assert taken.terms.to_pylist() == ["<urn:b>"]
+    assert values(taken) == [(2, "<urn:b>")]
+
+
+def test_events_stand_in_order_of_time_stream_and_arrival() -> None:
+    """SEMANTICS 1.8 numbers positions this way."""
+    given = block([7, 3, 7], [], [])
+    ordered = given.in_order()
+    assert ordered.times.tolist() == [3, 7, 7]
+    assert ordered.arrivals.tolist() == [1, 0, 2]

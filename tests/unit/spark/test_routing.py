@@ -1,0 +1,92 @@
+"""Routing: rows that can join meet, and every match has one home."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spaseq.planner.compiled import compile_query
+from spaseq.planner.distribution import Unit
+from spaseq.planner.program import build_program
+from spaseq.spark.job import needed_variables
+from spaseq.spark.places_of_buckets import bucket_places, spark_partition
+from spaseq.spark.routing import Routing, Ticks, routing_of, text_hash
+
+QUERY = """PREFIX : <http://ex.org/>
+SELECT ?k ?w {window} FROM STREAM S <http://ex.org/s>
+WHERE {{ SEQ (A {op} B) DEFINE GPM A ON S {{ ?x :a ?k }} DEFINE GPM B ON S {{ ?y :b ?k ; :c ?w }} }}"""
+
+
+def routing(window: str = "", op: str = ";", buckets: int = 5) -> Routing:
+    return routing_of(build_program(compile_query(QUERY.format(window=window, op=op))), buckets)
+
+
+def hashes(keys: list[str]) -> np.ndarray:
+    return np.array([text_hash(key.encode()) for key in keys], np.uint64)
+
+
+def test_equal_keys_meet_whatever_their_time() -> None:
+    """Without tumbling windows time does not matter."""
+    targets = routing("WITHIN 10 SECONDS SLIDING").targets(
+        hashes(["<a>", "<b>", "<a>"]), np.array([0, 5, 10**12])
+    )
+    assert targets.row.tolist() == [0, 1, 2]
+    assert targets.bucket[0] == targets.bucket[2]
+
+
+def test_an_event_on_a_boundary_goes_to_both_windows() -> None:
+    """It belongs to two windows (SEMANTICS 1.8), in two buckets or once if they share one."""
+    how = routing("WITHIN 10 SECONDS", buckets=1000)
+    targets = how.targets(hashes(["<a>"]), np.array([20_000_000]))
+    assert targets.row.tolist() == [0, 0]
+    before, after = (int(how.home(hashes(["<a>"]), np.array([t]))[0]) for t in (19_999_999, 20_000_000))
+    assert sorted(targets.bucket.tolist()) == sorted([before, after])
+
+
+def test_a_match_is_at_home_in_the_window_of_its_start() -> None:
+    """So it is reported once."""
+    how = routing("WITHIN 10 SECONDS", buckets=1000)
+    starts = np.array([10_000_000, 19_999_999])
+    assert len(set(how.home(hashes(["<a>", "<a>"]), starts).tolist())) == 1
+
+
+def test_events_before_the_first_window_go_nowhere() -> None:
+    """STARTING AT leaves them out."""
+    how = routing('WITHIN 10 SECONDS STARTING AT "1970-01-01T00:01:00Z"')
+    assert how.targets(hashes(["<a>"] * 3), np.array([59_999_999, 60_000_000, 60_000_001])).row.tolist() == [
+        1,
+        2,
+    ]
+
+
+def test_strict_contiguity_sends_every_instant_everywhere() -> None:
+    """With the instants of all events ``,`` can be distributed by key."""
+    how = routing("WITHIN 10 SECONDS SLIDING", op=",")
+    assert (how.unit, how.ticks) == (Unit.KEY_AND_TICKS, Ticks.INSTANTS)
+    targets = how.tick_targets(np.array([1, 2]))
+    assert sorted(zip(targets.row.tolist(), targets.bucket.tolist(), strict=True)) == [
+        (r, b) for r in (0, 1) for b in range(5)
+    ]
+
+
+def test_windows_of_events_need_every_event_in_one_place() -> None:
+    """Positions count the events of all keys together."""
+    how = routing("WITHIN 3 EVENTS")
+    assert (how.unit, how.ticks) == (Unit.WHOLE, Ticks.EVENTS)
+    assert len(set(how.tick_targets(np.arange(100)).bucket.tolist())) == 1
+
+
+def test_only_variables_that_matter_later_cross_the_shuffle() -> None:
+    """?x and ?y join nothing and are not asked for."""
+    query = compile_query(QUERY.format(window="WITHIN 1 SECOND", op=";"))
+    assert needed_variables(query.rewritten) == {"k", "w"}
+
+
+@pytest.mark.parametrize(("buckets", "partitions"), [(4, 4), (3, 8), (8, 3), (1, 200)])
+def test_buckets_are_named_so_that_partitions_are_even(buckets: int, partitions: int) -> None:
+    """No partition of the state store gets two buckets before all have one."""
+    counts = np.bincount(
+        [spark_partition(p, partitions) for p in bucket_places(buckets, partitions)], minlength=partitions
+    )
+    assert counts.max() - counts.min() <= 1
+    assert counts.sum() == buckets

@@ -1,0 +1,217 @@
+"""What a bucket keeps between micro-batches: enough to go on, no more than it must, and written in pieces."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from spaseq.model.batch import EventBatch
+from spaseq.planner.compiled import compile_query
+from spaseq.spark import bucket_state, segments
+from spaseq.spark.bad_events import BadEvents
+from spaseq.spark.blocks import Block
+from spaseq.spark.bucket_state import BucketState
+from spaseq.spark.job import Job, make_tasks
+from spaseq.spark.mapper import Mapper
+from spaseq.spark.packing import IncompatibleState
+from spaseq.spark.places import Place
+from spaseq.spark.stream_stage import Input, Work
+
+STREAM = "http://ex.org/s"
+QUERY = """PREFIX : <http://ex.org/>
+SELECT ?k ?v {window} FROM STREAM S <http://ex.org/s> {partition} WHERE {{ SEQ ({seq}) {gpms} }}"""
+GPMS = {
+    "A": "DEFINE GPM A ON S { ?x :a ?v ; :k ?k }",
+    "B": "DEFINE GPM B ON S { ?y :b ?w ; :k ?k }",
+    "C": "DEFINE GPM C ON S { ?z :c ?u ; :k ?k }",
+}
+SECOND = 1_000_000
+
+
+class Store(dict[str, bytes]):
+    """A state store in memory that counts what is written."""
+
+    written = 0
+
+    def put(self, name: str, data: bytes) -> None:
+        self.written += len(data)
+        self[name] = data
+
+    def remove(self, name: str) -> None:
+        self.pop(name, None)
+
+
+class Stream:
+    """One bucket of one query, fed micro-batch by micro-batch."""
+
+    def __init__(
+        self, seq: str, window: str = "WITHIN 30 SECONDS SLIDING", partition: str = "", **job: object
+    ) -> None:
+        gpms = " ".join(text for name, text in GPMS.items() if name in seq)
+        text = QUERY.format(seq=seq, window=window, partition=partition, gpms=gpms)
+        tasks, streams = make_tasks({"q": compile_query(text)}, 1, streaming=True)
+        self.job = Job("test", tasks, streams, 1, on_bad="skip", places=(0,), **job)  # type: ignore[arg-type]
+        self.mapper = Mapper(self.job)
+        self.store = Store()
+        self.late = 0
+
+    def batch(self, events: list[tuple[int, str, str, str]]) -> EventBatch:
+        """Events as (time, predicate, key, value)."""
+        encode = self.mapper.dictionary.encode_text
+        rows = [
+            [
+                (f"<urn:e{t}>", f"<http://ex.org/{p}>", f'"{v}"'),
+                (f"<urn:e{t}>", "<http://ex.org/k>", f"<urn:{k}>"),
+            ]
+            for t, p, k, v in events
+        ]
+        columns = [np.array([encode(t[i]) for event in rows for t in event], np.int32) for i in range(3)]
+        return EventBatch(
+            *columns,
+            np.arange(0, 2 * len(events) + 1, 2, dtype=np.int64),
+            np.array([time for time, _, _, _ in events], np.int64),
+            np.zeros(len(events), np.int16),
+            np.zeros(len(events), np.int32),
+        )
+
+    def feed(
+        self, events: list[tuple[int, str, str, str]], *, cold: bool = True, end: bool = False
+    ) -> Iterator[tuple[object, ...]]:
+        """The answers of one micro-batch; ``cold`` as if another process took over."""
+        if cold:
+            bucket_state._warm = bucket_state._Warm()
+        given = Input()
+        if events:
+            batch = self.batch(events)
+            arrivals = np.arange(len(events), dtype=np.int64)
+            given.blocks = {0: [block for _, _, block in self.mapper.blocks(batch, arrivals, "")]}
+            given.progress.see(STREAM, max(time for time, _, _, _ in events))
+        if end:
+            given.progress.promise(STREAM, 2**63 - 1)
+        work = Work(self.job, 0, BucketState(self.job, 0, self.store), Place())
+        for found in work.run(given, together=False, bad=BadEvents("skip", None, "")):
+            table = pa.Table.from_batches([found]).cast(
+                pa.schema([pa.field(f.name, f.type) for f in found.schema])
+            )
+            yield from (tuple(row.values()) for row in table.to_pylist())
+        self.late += work.late
+
+
+def random_events(seed: int, count: int, keys: int) -> list[tuple[int, str, str, str]]:
+    chance = random.Random(seed)
+    return [
+        (i * SECOND // 2, chance.choice("aabbc"), f"k{chance.randrange(keys)}", str(i)) for i in range(count)
+    ]
+
+
+SHAPES = [
+    ("A ; B", "WITHIN 30 SECONDS SLIDING", ""),
+    ("A+ ; B", "WITHIN 5 SECONDS SLIDING", ""),
+    ("A , B", "WITHIN 20 SECONDS", "PARTITION BY ?k"),
+    ("A ; C! ; B", "WITHIN 20 SECONDS", "PARTITION BY ?k"),
+    ("A ; B!", "WITHIN 10 SECONDS", ""),
+    ("C! ; A ; B", "WITHIN 10 SECONDS SLIDING", ""),
+    ("A : B", "WITHIN 6 EVENTS", "PARTITION BY ?k"),
+    ("A ; B", "WITHIN 5 EVENTS SLIDING", ""),
+]
+
+
+@pytest.mark.parametrize(("seq", "window", "partition"), SHAPES)
+@pytest.mark.parametrize("provenance", [False, True])
+def test_a_state_taken_up_anywhere_goes_on_as_if_nothing_had_happened(
+    seq: str, window: str, partition: str, provenance: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Taken up by the same process, by another one, or never put down: the same answers."""
+    monkeypatch.setattr(segments, "MOST_TAILS", 3)
+    monkeypatch.setattr(segments, "SMALL", 8)
+    events = random_events(3, 160, 4)
+    found = []
+    for size, cold in ((160, False), (7, False), (7, True), (1, True)):
+        stream = Stream(seq, window, partition, provenance=provenance)
+        answers: Counter[object] = Counter()
+        for at in range(0, len(events), size):
+            answers.update(str(row) for row in stream.feed(events[at : at + size], cold=cold))
+        answers.update(str(row) for row in stream.feed([], cold=cold, end=True))
+        found.append(answers)
+        assert set(stream.store) <= {"head"} or "EVENTS" in window, "nothing is kept after the end"
+    assert found[0], "the shape finds something"
+    for answers in found[1:]:
+        assert answers == found[0]
+
+
+@pytest.mark.parametrize("partition", ["", "PARTITION BY ?k"])
+def test_idle_keys_leave_nothing_behind(partition: str) -> None:
+    """Keys with one event each: after their windows only the head is left, whoever else comes."""
+    stream = Stream("A ; B", "WITHIN 10 SECONDS SLIDING", partition)
+    list(stream.feed([(i, "a", f"k{i}", "1") for i in range(5000)]))
+    full = sum(map(len, stream.store.values()))
+    list(stream.feed([(60 * SECOND, "c", "other", "1")]))
+    assert set(stream.store) <= {"head", "0.h1", "0.h2"}
+    assert sum(map(len, stream.store.values())) < full / 100
+
+
+def test_a_small_micro_batch_writes_little_of_a_large_state() -> None:
+    """What was there before is not written again."""
+    stream = Stream("A ; B", "WITHIN 1 HOUR SLIDING")
+    list(stream.feed([(i, "a", f"k{i}", "1") for i in range(20_000)]))
+    list(stream.feed([(30_000, "c", "x", "1")]))
+    full = sum(map(len, stream.store.values()))
+    before = stream.store.written
+    list(stream.feed([(40_000 + i, "a", f"n{i}", "1") for i in range(200)]))
+    list(stream.feed([(50_000, "c", "x", "1")]))
+    assert stream.store.written - before < full / 20
+
+
+def test_late_events_are_left_out_and_counted() -> None:
+    """They came after the watermark had passed them."""
+    stream = Stream("A ; B", lateness=2 * SECOND)
+    list(stream.feed([(10 * SECOND, "a", "k", "1")]))
+    given = stream.batch([(7 * SECOND, "a", "k", "late"), (8 * SECOND, "a", "k", "in time")])
+    blocks = [block for _, _, block in stream.mapper.blocks(given, np.arange(2), "")]
+    clock = Block(
+        given.times, given.streams, np.array([4, 5]), np.ones(2, np.int32), np.zeros((0, 32), np.uint8),
+        blocks[0].pairs, (), pa.array(["line file.nq"], pa.large_string()),
+    )  # fmt: skip
+    work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), Place())
+    told: list[str] = []
+    list(work.run(Input(blocks={0: blocks}, clocks={0: [clock]}), together=False, bad=_Told(told)))  # type: ignore[arg-type]
+    assert work.late == 1
+    assert told == [
+        "file.nq:4: the event of <http://ex.org/s> at 1970-01-01T00:00:07Z came after the watermark 1970-01-01T00:00:08Z"
+    ]
+    answers = list(stream.feed([(20 * SECOND, "b", "k", "9")], end=True))
+    assert sorted(row[3] for row in answers) == ['"1"', '"in time"']
+
+
+class _Told:
+    def __init__(self, told: list[str]) -> None:
+        self._told = told
+
+    def __call__(self, bad: object) -> None:
+        self._told.append(str(bad))
+
+
+@pytest.mark.parametrize(
+    ("change", "advice"),
+    [
+        ({"version": 0}, "version 0.*start again with a new checkpoint"),
+        ({"fingerprint": "other"}, "other queries or options"),
+        ({"buckets": 9}, "9 buckets.*partitions=9"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused_with_advice(
+    change: dict[str, object], advice: str
+) -> None:
+    """Taking it up would give wrong answers."""
+    stream = Stream("A ; B")
+    list(stream.feed([(1, "a", "k", "1")]))
+    head = json.loads(stream.store["head"])
+    stream.store["head"] = json.dumps({**head, **change}).encode()
+    with pytest.raises(IncompatibleState, match=advice):
+        list(stream.feed([(2, "b", "k", "1")]))

@@ -7,11 +7,12 @@ per graph; a GRAPH pattern is then evaluated like any other pattern, once per ve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple, parse
+from pyoxigraph import BlankNode, NamedNode, RdfFormat, Triple, parse
 
 from spaseq.algebra.patterns import Graph
 from spaseq.columnar.rdfs import rdfs_closure
@@ -124,12 +125,20 @@ class _Encoded:
 
 def encoded_graphs(graphs: list[frozenset[Triple]], dictionary: TermDictionary) -> EventBatch:
     """Graphs as a batch of events without time: event ``i`` is graph ``i``."""
-    triples = [triple for graph in graphs for triple in graph]
+    subjects: list[str] = []
+    predicates: list[str] = []
+    objects: list[str] = []
+    for text in map(str, chain.from_iterable(graphs)):
+        # A triple as N-Triples: neither subject nor predicate holds a blank, so two cuts give its terms.
+        subject, predicate, value = text.split(" ", 2)
+        subjects.append(subject)
+        predicates.append(predicate)
+        objects.append(value)
     count = len(graphs)
     return EventBatch(
-        np.array(dictionary.encode_many([_plain(t.subject) for t in triples]), dtype=np.int32),
-        np.array(dictionary.encode_many([t.predicate for t in triples]), dtype=np.int32),
-        np.array(dictionary.encode_many([_plain(t.object) for t in triples]), dtype=np.int32),
+        _column(subjects, dictionary),
+        _column(predicates, dictionary),
+        _column(objects, dictionary),
         np.concatenate([[0], np.cumsum([len(graph) for graph in graphs])]).astype(np.int64),
         np.zeros(count, dtype=np.int64),
         np.zeros(count, dtype=np.int16),
@@ -137,10 +146,14 @@ def encoded_graphs(graphs: list[frozenset[Triple]], dictionary: TermDictionary) 
     )
 
 
-def _plain(node: NamedNode | BlankNode | Literal | Triple) -> NamedNode | BlankNode | Literal:
-    if isinstance(node, Triple):
-        raise InvalidArgument(f"a triple term is not supported: {node}")
-    return node
+def _column(texts: list[str], dictionary: TermDictionary) -> Ids:
+    """The ids of some terms; each distinct one is looked up once."""
+    distinct = list(dict.fromkeys(texts))
+    for text in distinct:
+        if text.startswith("<<"):
+            raise InvalidArgument(f"a triple term is not supported: {text}")
+    known = dict(zip(distinct, dictionary.encode_texts(distinct), strict=True))
+    return np.array([known[text] for text in texts], dtype=np.int32)
 
 
 def _read(source: Source, name: str | None) -> frozenset[Triple]:
@@ -163,6 +176,8 @@ def _local(triples: frozenset[Triple], version: int) -> frozenset[Triple]:
         for node in (triple.subject, triple.object)
         if isinstance(node, BlankNode)
     }
+    if not local:
+        return triples
     return frozenset(
         Triple(local.get(t.subject, t.subject), t.predicate, local.get(t.object, t.object)) for t in triples
     )

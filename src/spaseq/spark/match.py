@@ -55,7 +55,7 @@ class MatchOptions:
     max_runs: int | None = 10_000_000
     lateness: str | int = 0
     stream_lag: str | int | None = None
-    metrics: Observation | str = "spaseq"
+    metrics: Observation | str | None = None
 
 
 def match(
@@ -74,7 +74,7 @@ def match(
     max_runs: int | None = 10_000_000,
     lateness: str | int = 0,
     stream_lag: str | int | None = None,
-    metrics: Observation | str = "spaseq",
+    metrics: Observation | str | None = None,
 ) -> DataFrame:
     """The answers of a query over streams.
 
@@ -90,7 +90,8 @@ def match(
     On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
     slowest stream, ``lateness`` behind its latest event; a stream that is more than ``stream_lag`` of event time
     behind the fastest is not waited for. Later events are bad input. ``metrics`` names what
-    `DataFrame.observe` reports: ``events`` and ``bad``, and under the name with ``_late`` appended ``late``.
+    `DataFrame.observe` reports: ``events`` and ``bad``, and under the name with ``_late`` appended ``late``. Without it
+    a streaming query reports them under a name that begins with ``spaseq_``.
     """
     compiled = as_query(query)
     options = MatchOptions(
@@ -152,11 +153,13 @@ def _answers(
     job = _job(spark, queries, knowledge, options, streaming=streaming)
     shared = spark.sparkContext.broadcast(job)
     blocks = _matched(job, shared, queries, streams, options)
-    blocks = blocks.observe(options.metrics, F.sum("events").alias("events"), F.sum("bad").alias("bad"))
+    metrics = options.metrics or (f"spaseq_{job.id[:8]}" if streaming else None)
+    if metrics is not None:
+        blocks = blocks.observe(metrics, F.sum("events").alias("events"), F.sum("bad").alias("bad"))
     compares = any(task.is_distinct for task in job.tasks)
     internal = StructType([*(ROUTE if compares else ()), *columns.fields])
     if streaming:
-        answers = _endless(spark, job, blocks, internal, options, together=together)
+        answers = _endless(spark, job, blocks, internal, metrics, together=together)
     else:
         sequence = SequenceStage(shared, together=together)
         ordered = blocks.repartitionById(job.buckets, "bucket").sortWithinPartitions("query", "first")
@@ -169,7 +172,7 @@ def _endless(
     job: Job,
     blocks: DataFrame,
     columns: StructType,
-    options: MatchOptions,
+    metrics: Observation | str | None,
     *,
     together: bool,
 ) -> DataFrame:
@@ -183,8 +186,8 @@ def _endless(
         .groupBy("bucket")
         .transformWithStateInPandas(processor, OUTPUT, "Append", "None")
     )
-    if isinstance(options.metrics, str):
-        found = found.observe(f"{options.metrics}_late", F.sum("late").alias("late"))
+    if isinstance(metrics, str):
+        found = found.observe(f"{metrics}_late", F.sum("late").alias("late"))
     return found.mapInArrow(UnpackAnswers(), columns)
 
 
@@ -196,7 +199,7 @@ def _job(
     *,
     streaming: bool,
 ) -> Job:
-    buckets = options.partitions or _default_buckets(spark)
+    buckets = _default_buckets(spark) if options.partitions is None else options.partitions
     if buckets < 1:
         raise InvalidArgument(f"`partitions` must be at least 1, not {buckets}")
     if options.max_runs is not None and options.max_runs < 1:

@@ -80,7 +80,7 @@ class MicroBatches:
         if writing.record.finished:
             return Report(writing.status, already_done=True)
         frames, more = self._followed() if request.follow else self._scheduled()
-        answers = self._run.answers(frames, self._folder / "bad", **more)
+        answers = self._run.answers(frames, self._folder / "bad", metrics="spaseq", **more)
         trigger = {"processingTime": LOOK} if request.follow else {"availableNow": True}
         writer = answers.writeStream.foreachBatch(self._take)
         writer = writer.option("checkpointLocation", str(self._folder / "spark"))

@@ -122,8 +122,9 @@ class Sequencer:
         partition = None
         if self.task.routing.unit is Unit.PARTITION:
             number = machine.stage.memory.keys.number
-            keys = [number(tuple(key)) for key in ids[block.pairs.terms].tolist()]
-            partition = block.pairs.event.astype(np.int64), np.array(keys, np.int32)
+            keys, place = np.unique(ids[block.pairs.terms], axis=0, return_inverse=True)
+            numbers = np.array([number(tuple(key)) for key in keys.tolist()], np.int32)
+            partition = block.pairs.event.astype(np.int64), numbers[place.reshape(-1)]
         return machine.step_tables(tables, block.times, serials, partition, now, self._report)
 
     def _no_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]] | None:

@@ -144,7 +144,9 @@ def stream_in_batches(
         "graph",
         "stream",
     )
-    answers = match_all(job.queries, events_of, job.knowledge, provenance=True, lateness=lateness, **options)
+    answers = match_all(
+        job.queries, events_of, job.knowledge, provenance=True, lateness=lateness, metrics="spaseq", **options
+    )
     query = (
         answers.writeStream.format("parquet")
         .option("checkpointLocation", str(folder / "checkpoint"))

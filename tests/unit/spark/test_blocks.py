@@ -43,7 +43,7 @@ def test_bytes_bring_back_the_same_block() -> None:
 def test_a_block_of_another_version_is_refused_with_advice() -> None:
     """State that an older release wrote is not guessed at."""
     data = bytes([99]) + encode_block(block([1], [], []))[1:]
-    with pytest.raises(IncompatibleBlock, match="version 99.*start again with a new checkpoint"):
+    with pytest.raises(IncompatibleBlock, match=r"version 99.*start again with a new checkpoint"):
         decode_block(data)
 
 

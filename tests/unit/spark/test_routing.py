@@ -18,10 +18,12 @@ WHERE {{ SEQ (A {op} B) DEFINE GPM A ON S {{ ?x :a ?k }} DEFINE GPM B ON S {{ ?y
 
 
 def routing(window: str = "", op: str = ";", buckets: int = 5) -> Routing:
+    """How a query is spread over some buckets."""
     return routing_of(build_program(compile_query(QUERY.format(window=window, op=op))), buckets)
 
 
 def hashes(keys: list[str]) -> np.ndarray:
+    """The hashes of some keys."""
     return np.array([text_hash(key.encode()) for key in keys], np.uint64)
 
 

@@ -104,6 +104,7 @@ class Stream:
 
 
 def random_events(seed: int, count: int, keys: int) -> list[tuple[int, str, str, str]]:
+    """Events of some keys, two a second."""
     chance = random.Random(seed)
     return [
         (i * SECOND // 2, chance.choice("aabbc"), f"k{chance.randrange(keys)}", str(i)) for i in range(count)

@@ -1,0 +1,304 @@
+"""`match` and `match_all` as users meet them (CONTRACT section 5)."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+
+import spaseq
+from spaseq import spark as sps
+from spaseq.errors import InvalidArgument
+from spaseq.spark.bad_events import quarantined
+from spaseq.spark.problems import problem_of
+
+pytestmark = pytest.mark.spark
+
+EX = "http://ex.org/"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+QUERY = """PREFIX : <http://ex.org/>
+{form} WITHIN 10 SECONDS SLIDING FROM STREAM S <http://ex.org/s>
+WHERE {{ SEQ (A ; B) DEFINE GPM A ON S {{ ?k :a ?v }} DEFINE GPM B ON S {{ ?k :b ?w }} }}"""
+SELECT = QUERY.format(form="SELECT ?k ?v ?w")
+TRIPLES = "array<struct<s:string,p:string,o:string>>"
+
+
+def at(seconds: float) -> datetime:
+    """So many seconds after the epoch."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def triple(subject: str, predicate: str, value: str) -> tuple[str, str, str]:
+    """A triple of a thing, a property and a literal's text."""
+    return f"<{EX}{subject}>", f"<{EX}{predicate}>", value
+
+
+def integer(value: object) -> str:
+    """An integer literal."""
+    return f'"{value}"^^<{XSD}integer>'
+
+
+ROWS = [
+    (at(1.000001), [triple("k1", "a", integer(1))]),
+    (at(2), [triple("k2", "a", f'"2.5"^^<{XSD}decimal>')]),
+    (at(3), [triple("k1", "b", '"say \\"hi\\"\\n"@EN'), triple("k2", "b", "<http://ex.org/thing>")]),
+]
+
+
+@pytest.fixture(scope="module")
+def events(spark: SparkSession) -> DataFrame:
+    """A few events of two keys, spread over partitions."""
+    return spark.createDataFrame(
+        spark.sparkContext.parallelize(ROWS, 3), f"time timestamp, triples {TRIPLES}"
+    )
+
+
+def test_select_has_the_columns_of_the_contract(events: DataFrame) -> None:
+    """``time, start`` as timestamps to the microsecond, then a string in N-Triples syntax per variable."""
+    answers = sps.match(SELECT, {"S": events})
+    assert answers.dtypes == [
+        ("time", "timestamp"),
+        ("start", "timestamp"),
+        ("k", "string"),
+        ("v", "string"),
+        ("w", "string"),
+    ]
+    rows = {row["k"]: row for row in answers.withColumn("start", F.unix_micros("start")).collect()}
+    assert rows[f"<{EX}k1>"]["start"] == 1_000_001
+    assert rows[f"<{EX}k1>"]["w"] == '"say \\"hi\\"\\n"@en'
+    assert rows[f"<{EX}k2>"]["v"] == f'"2.5"^^<{XSD}decimal>'
+
+
+def test_streams_are_named_by_iri_as_well(events: DataFrame) -> None:
+    """Alias or IRI, as on the command line."""
+    assert sps.match(spaseq.compile(SELECT), {"http://ex.org/s": events}).count() == 2
+
+
+def test_native_columns_hold_sql_values(events: DataFrame) -> None:
+    """Each literal becomes the SQL value of its datatype; texts lose their quotes and escapes."""
+    rows = sps.match(SELECT, {"S": events}, native=True).collect()
+    assert {row["k"].toPython(): (row["v"].toPython(), row["w"].toPython()) for row in rows} == {
+        f"{EX}k1": (1, 'say "hi"\n'),
+        f"{EX}k2": (Decimal("2.5"), f"{EX}thing"),
+    }
+
+
+def test_single_columns_can_be_cast(events: DataFrame) -> None:
+    """A column of one type is what most reports want; what does not fit is NULL."""
+    answers = sps.match(SELECT, {"S": events}, native={"v": "double"})
+    assert dict(answers.dtypes)["v"] == "double"
+    assert sorted(row["v"] for row in answers.collect()) == [1.0, 2.5]
+    with pytest.raises(InvalidArgument, match="nobody"):
+        sps.match(SELECT, {"S": events}, native={"nobody": "int"})
+
+
+def test_construct_gives_a_graph_per_match(events: DataFrame) -> None:
+    """``time, triples``: another query can read it as a stream."""
+    answers = sps.match(QUERY.format(form="CONSTRUCT { ?k :pair _:p . _:p :of ?v }"), {"S": events})
+    assert answers.dtypes[0] == ("time", "timestamp")
+    graphs = [row["triples"] for row in answers.collect()]
+    assert [len(graph) for graph in graphs] == [2, 2]
+    assert len({t.s for graph in graphs for t in graph if t.s.startswith("_:")}) == 2
+    again = sps.match(
+        "PREFIX : <http://ex.org/> SELECT ?k FROM STREAM S <urn:x> WHERE { SEQ (A) DEFINE GPM A ON S { ?k :pair ?p } }",
+        {"S": answers},
+    )
+    assert again.count() == 2
+
+
+def test_ask_gives_the_first_match_or_no_row(spark: SparkSession, events: DataFrame) -> None:
+    """Over all partitions together."""
+    asked = sps.match(QUERY.format(form="ASK"), {"S": events})
+    assert [
+        (row["time"], row["boolean"]) for row in asked.withColumn("time", F.unix_micros("time")).collect()
+    ] == [(3_000_000, True)]
+    assert sps.match(QUERY.format(form="ASK"), {"S": events.limit(1)}).count() == 0
+
+
+def test_variables_that_spark_could_not_tell_apart_keep_their_question_mark(events: DataFrame) -> None:
+    """?time is not the match's time, and Spark does not distinguish ?K from ?k."""
+    text = SELECT.replace("?v", "?time").replace("?w", "?K")
+    assert sps.match(text, {"S": events}).columns == ["time", "start", "k", "?time", "?K"]
+
+
+def test_provenance_names_the_match_and_its_events(events: DataFrame) -> None:
+    """The same identity as in the other engine."""
+    local = {
+        match.identity
+        for match in spaseq.run(
+            SELECT,
+            {
+                "S": [
+                    spaseq.Event(stream="S", time=time, graph=_text(triples), format="ntriples")
+                    for time, triples in ROWS
+                ]
+            },
+        )
+    }
+    rows = sps.match(SELECT, {"S": events}, provenance=True).collect()
+    assert {row["match"] for row in rows} == local
+    assert [event.step for event in rows[0]["events"]] == ["A", "B"]
+
+
+def _text(triples: list[tuple[str, str, str]]) -> str:
+    return "".join(f"{s} {p} {o} .\n" for s, p, o in triples)
+
+
+def test_a_value_column_is_a_graph_with_its_time_beside_it(spark: SparkSession, events: DataFrame) -> None:
+    """As a broker delivers it: text or bytes."""
+    for kind in ("string", "binary"):
+        rows = [
+            (time, _text(triples) if kind == "string" else _text(triples).encode()) for time, triples in ROWS
+        ]
+        frame = spark.createDataFrame(rows, f"time timestamp, value {kind}")
+        assert sps.match(SELECT, {"S": frame}, format="turtle").count() == 2
+
+
+def test_a_value_can_carry_its_own_time(spark: SparkSession) -> None:
+    """A named graph with its timestamp, as in event files."""
+    stamp = "<http://www.w3.org/ns/prov#generatedAtTime>"
+    values = [
+        (
+            "".join(f"{s} {p} {o} <urn:g{n}> .\n" for s, p, o in triples)
+            + f'<urn:g{n}> {stamp} "{time.isoformat()}"^^<{XSD}dateTime> .\n',
+        )
+        for n, (time, triples) in enumerate(ROWS)
+    ]
+    frame = spark.createDataFrame(values, "value string")
+    assert sps.match(SELECT, {"S": frame}, format="nquads").count() == 2
+    with pytest.raises(InvalidArgument, match="cannot carry its time"):
+        sps.match(SELECT, {"S": frame}, format="turtle")
+
+
+def test_blank_nodes_of_different_events_never_join(spark: SparkSession) -> None:
+    """Not even of simultaneous events that different workers read."""
+    query = """PREFIX : <http://ex.org/> SELECT ?b FROM STREAM S <urn:s>
+    WHERE { SEQ (A & B) DEFINE GPM A ON S { ?b :a ?v } DEFINE GPM B ON S { ?b :b ?w } }"""
+    rows = [(at(1), [("_:x", f"<{EX}{p}>", '"1"')]) for p in "ab"]
+    frame = spark.createDataFrame(
+        spark.sparkContext.parallelize(rows, 2), f"time timestamp, triples {TRIPLES}"
+    )
+    assert sps.match(query, {"S": frame}).count() == 0
+    one = spark.createDataFrame([(at(1), [*rows[0][1], *rows[1][1]])], f"time timestamp, triples {TRIPLES}")
+    assert sps.match(query, {"S": one}).count() == 1
+
+
+def test_bad_events_fail_are_skipped_or_are_quarantined_and_counted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A literal as subject, a text that is no term, a row without time."""
+    good = (at(1), [triple("k", "a", integer(1))])
+    bad = [
+        (at(2), [('"x"', f"<{EX}b>", '"y"')]),
+        (at(3), [triple("k", "b", "no term")]),
+        (None, [triple("k", "b", integer(2))]),
+    ]
+    frame = spark.createDataFrame(
+        [good, *bad, (at(4), [triple("k", "b", integer(2))])], f"time timestamp, triples {TRIPLES}"
+    )
+    counted = Observation("bad-events")
+    place = str(tmp_path / "bad")
+    answers = sps.match(SELECT, {"S": frame}, on_bad_input="quarantine", quarantine=place, metrics=counted)
+    assert answers.count() == 1
+    assert counted.get == {"events": 2, "bad": 3}
+    reasons = sorted(str(each["reason"]) for each in quarantined(place))
+    assert [reason.split(":")[0] for reason in reasons] == [
+        "`no term` is not a term in N-Triples syntax",
+        "a subject cannot be a literal",
+        "the row has no time",
+    ]
+    assert sps.match(SELECT, {"S": frame}, on_bad_input="skip").count() == 1
+    with pytest.raises(Exception, match="bad input") as failed:
+        sps.match(SELECT, {"S": frame}).collect()
+    assert str(problem_of(failed.value)).startswith("bad input: partition")
+
+
+def test_several_queries_read_the_input_once(spark: SparkSession, events: DataFrame) -> None:
+    """One DataFrame for all, whatever their forms."""
+    queries = {
+        "pairs": SELECT,
+        "keys": QUERY.format(form="SELECT DISTINCT ?k"),
+        "any": QUERY.format(form="ASK"),
+    }
+    rows = sps.match_all(queries, {"S": events}).collect()
+    assert sorted(row["query"] for row in rows) == ["any", "keys", "keys", "pairs", "pairs"]
+    assert {row["query"]: (row["bindings"] is None, row["boolean"]) for row in rows}["any"] == (True, True)
+    plan = sps.match_all(queries, {"S": events})._jdf.queryExecution().toString()
+    assert plan.split("== Physical Plan ==")[1].count("MatchRows") == 1
+
+
+def test_one_dataframe_can_carry_several_streams(spark: SparkSession) -> None:
+    """Its column ``stream`` says whose event a row is; streams nobody declares do not exist."""
+    query = """PREFIX : <http://ex.org/> SELECT ?v ?w FROM STREAM S <urn:s> FROM STREAM T <urn:t>
+    WHERE { SEQ (A , B) DEFINE GPM A ON S { ?x :a ?v } DEFINE GPM B ON T { ?y :b ?w } }"""
+    rows = [
+        (at(1), [triple("k", "a", integer(1))], "urn:s"),
+        (at(2), [triple("k", "a", integer(2))], "urn:other"),
+        (at(3), [triple("k", "b", integer(3))], "urn:t"),
+    ]
+    frame = spark.createDataFrame(rows, f"time timestamp, triples {TRIPLES}, stream string")
+    assert sps.match(query, frame).count() == 1
+
+
+@pytest.mark.parametrize(
+    ("streams", "options", "message"),
+    [
+        (["S", "T"], {}, "no query declares the stream `T`"),
+        ([], {}, "no stream was given"),
+        (["S", "http://ex.org/s"], {}, "given twice"),
+        (["S"], {"partitions": 0}, "at least 1"),
+        (["S"], {"max_runs": 0}, "max_runs must be at least 1"),
+        (["S"], {"on_bad_input": "ignore"}, "not a policy"),
+        (["S"], {"on_bad_input": "quarantine"}, "needs `quarantine=`"),
+        (["S"], {"lateness": -1}, "lateness cannot be negative"),
+    ],
+)
+def test_misuse_is_answered_before_any_job_runs(
+    events: DataFrame, streams: list[str], options: dict[str, object], message: str
+) -> None:
+    """An error that shows the value and what is accepted."""
+    with pytest.raises(InvalidArgument, match=message):
+        sps.match(SELECT, dict.fromkeys(streams, events), **options)  # type: ignore[arg-type]
+
+
+def test_a_dataframe_that_holds_no_events_is_refused(spark: SparkSession) -> None:
+    """The columns it has are named."""
+    with pytest.raises(InvalidArgument, match="this one has id"):
+        sps.match(SELECT, {"S": spark.range(1)})
+    with pytest.raises(InvalidArgument, match="must be a timestamp, not bigint"):
+        sps.match(
+            SELECT,
+            {"S": spark.range(1).select(F.col("id").alias("time"), F.lit("").alias("value"))},
+            format="turtle",
+        )
+
+
+def test_an_unregistered_background_graph_is_an_error_at_start(events: DataFrame) -> None:
+    """Not an empty result (SEMANTICS 1.7)."""
+    text = SELECT.replace("?k :a ?v", "?k :a ?v . GRAPH <urn:db> { ?k ?p ?o }")
+    with pytest.raises(InvalidArgument, match="urn:db"):
+        sps.match(text, {"S": events})
+    known = {"urn:db": f"<{EX}k1> <urn:p> <urn:o> ."}
+    graph = sps.match(text, {"S": events}, {"urn:db": spaseq_triples(known["urn:db"])})
+    assert graph.count() == 1
+
+
+def spaseq_triples(text: str) -> list[object]:
+    """A graph from N-Triples."""
+    from pyoxigraph import RdfFormat, parse
+
+    return [quad.triple for quad in parse(text, format=RdfFormat.N_TRIPLES)]
+
+
+def test_answers_can_stand_in_any_larger_plan(events: DataFrame) -> None:
+    """Unions, joins and differences do not change what a query answers."""
+    answers = sps.match(SELECT.replace(" SLIDING", ""), {"S": events})
+    both = answers.unionAll(answers)
+    assert both.count() == 4
+    assert both.exceptAll(answers).exceptAll(answers).count() == 0
+    assert json.loads(answers.limit(1).toJSON().first())["k"].startswith("<")

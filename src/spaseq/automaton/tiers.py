@@ -2,7 +2,7 @@
 
 The compiled tier is the package `kernels` loaded a second time with every function turned into a Numba
 kernel. A big batch loads it at once; many small ones load it in the background, so that no single event
-waits for a compiler.
+waits for a compiler. Once a process has it ready, everybody uses it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import ModuleType
+from typing import ClassVar
 
 from spaseq.automaton import kernels
 
@@ -42,6 +43,9 @@ def compiled() -> ModuleType:
 class Tiers:
     """Chooses the tier for each batch of rows."""
 
+    _warm: ClassVar[ModuleType | None] = None
+    """The compiled tier, once every kernel of it has been called in this process."""
+
     def __init__(self, *, compile_kernels: bool | None = None) -> None:
         """True compiles at the first row, False never, None when it pays."""
         self._allowed = compile_kernels is not False
@@ -53,16 +57,25 @@ class Tiers:
     def choose(self, rows: int, warm_up: Callable[[ModuleType], None]) -> ModuleType:
         """The module whose functions handle this many rows; ``warm_up`` compiles what will be called."""
         self._rows += rows
-        if self._ready is not None or not self._allowed:
-            return self._ready or kernels
+        if not self._allowed:
+            return kernels
+        if self._ready is None:
+            self._ready = Tiers._warm
+        if self._ready is not None:
+            return self._chosen
         if rows >= self._at_once:
-            self._ready = compiled()
+            self._prepare(warm_up)
         elif self._rows >= IN_BACKGROUND and self._warming is None:
             self._warming = threading.Thread(target=self._prepare, args=(warm_up,), daemon=True)
             self._warming.start()
-        return self._ready or kernels
+        return self._chosen
+
+    @property
+    def _chosen(self) -> ModuleType:
+        """What is ready by now."""
+        return kernels if self._ready is None else self._ready
 
     def _prepare(self, warm_up: Callable[[ModuleType], None]) -> None:
         module = compiled()
         warm_up(module)
-        self._ready = module
+        self._ready = Tiers._warm = module

@@ -131,7 +131,7 @@ def bar_chart(title: str, bars: Sequence[Bar], *, unit: str, told: Callable[[flo
     several = len(names) > 1
     top = TOP if several else 56
     step = 34
-    height = top + step * len(bars) + 46
+    height = top + step * len(bars) + 62
     left = min(300, 30 + max(int(7.2 * len(bar.label)) for bar in bars))
     marks = ticks(0.0, max(bar.total for bar in bars) or 1.0)
     x = Scale(0.0, marks[-1], left, WIDTH - 92)
@@ -140,7 +140,7 @@ def bar_chart(title: str, bars: Sequence[Bar], *, unit: str, told: Callable[[flo
     for value in marks:
         out.append(_line(x(value), top - 4, x(value), bottom, GRID))
         out.append(_text(x(value), bottom + 18, short(value), anchor="middle", colour=PALE))
-    out.append(_text(WIDTH - 16, bottom + 18, unit, anchor="end", colour=PALE))
+    out.append(_text((left + WIDTH - 92) / 2, bottom + 40, unit, anchor="middle", colour=PALE))
     for row, bar in enumerate(bars):
         base = top + row * step
         out.append(_text(left - 10, base + 17, bar.label, anchor="end"))

@@ -21,6 +21,11 @@ PLOTS: Final[dict[str, tuple[str, str, Callable[[Cell], float | None]]]] = {
         "quads per second of CPU",
         lambda cell: cell.quads / cell.cpu_median if cell.counts else None,
     ),
+    "events": (
+        "CPU time without loading knowledge",
+        "seconds",
+        lambda cell: cell.measure("events"),
+    ),
     "memory": (
         "Peak memory",
         "MiB",
@@ -123,27 +128,35 @@ def cell_plot(result: Result, kind: str) -> str | None:
         wide = max(values) / max(min(values), 1e-9) > 30
         x_label = f"{result.axis} ({result.unit})" if result.unit else result.axis
         return line_chart(title, drawn, x_label=x_label, y_label=unit, log_x=result.log, log_y=wide)
-    bars = [Bar(f"{cell.at} {cell.variant}".strip(), ((name, number),)) for cell, number in points]
+    bars = [Bar(_bar_label(result, cell), ((name, number),)) for cell, number in points]
     return bar_chart(title, bars, unit=unit)
 
 
 def split_plot(result: Result) -> str | None:
-    """Where the CPU time goes, for the cells that kept a stopwatch."""
+    """Where the CPU time goes, for the cells that kept a stopwatch; slivers are left out."""
     cells = [cell for cell in result.cells if cell.counts and cell.stages]
     bars = [
         Bar(
-            f"{cell.at} {cell.variant}".strip(),
-            tuple((stage, seconds) for stage, seconds in cell.stages.items() if seconds > 0),
+            _bar_label(result, cell),
+            tuple(
+                (stage, seconds) for stage, seconds in cell.stages.items() if seconds > cell.cpu_median / 300
+            ),
         )
         for cell in cells
     ]
     bars += [
-        Bar(f"{cell.at} {cell.variant}".strip(), (("parsing alone", cell.cpu_median),))
+        Bar(_bar_label(result, cell), (("parsing alone", cell.cpu_median),))
         for cell in result.cells
         if cell.counts and cell.task == "parse"
     ]
     title = f"Where the time goes: {result.title[0].lower()}{result.title[1:]}"
     return bar_chart(title, bars, unit="seconds of CPU") if cells else None
+
+
+def _bar_label(result: Result, cell: Cell) -> str:
+    """The point with its unit, the variant if there are several."""
+    at = f"{short(cell.x)} {result.unit}".strip() if cell.x is not None else cell.at
+    return f"{at} {cell.variant}".strip() if len(result.variants) > 1 or not at else at
 
 
 # --- Markdown -----------------------------------------------------------------------------------

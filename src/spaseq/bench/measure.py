@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from spaseq.bench.claims import judge
 from spaseq.bench.declared import Answer, Benchmark, Params, Variant, point_label
@@ -24,6 +25,9 @@ from spaseq.bench.results import Cell, Result
 from spaseq.bench.tasks import Job, Outcome
 
 Say = Callable[[str], None]
+
+COLD: Final = ("start", "spark")
+"""Tasks that start a new process for every round, so that there is nothing to warm up."""
 
 
 @dataclass(slots=True)
@@ -75,7 +79,8 @@ def measure(
         for number in range(times + 1):
             say(f"{benchmark.name}: {'warm-up' if not number else f'round {number} of {times}'}")
             for work in _turned(works, number):
-                _round(work, warm_up=number == 0)
+                if number or work.variant.task not in COLD:
+                    _round(work, warm_up=number == 0)
         if benchmark.fresh:
             for work in works:
                 workers.drop(_worker_name(work, benchmark))

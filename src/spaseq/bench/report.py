@@ -19,7 +19,7 @@ PLOTS: Final[dict[str, tuple[str, str, Callable[[Cell], float | None]]]] = {
     "rate": (
         "Throughput",
         "quads per second of CPU",
-        lambda cell: cell.quads / cell.cpu_median if cell.counts else None,
+        lambda cell: cell.quads / cell.seconds if cell.counts else None,
     ),
     "events": (
         "CPU time without loading knowledge",
@@ -72,16 +72,15 @@ def told_rows(result: Result) -> Rows:
 def _row(cell: Cell) -> tuple[str, ...]:
     if not cell.cpu:
         return (cell.at, cell.variant, *[""] * 9, _why(cell))
-    cpu = cell.cpu_median
     memory = f"{cell.memory / 2**20:.0f}" if cell.memory else ""
     paced = cell.task == "push"
     return (
         cell.at,
         cell.variant,
-        f"{cpu:.3f}",
+        f"{cell.cpu_median:.3f}" if cell.task != "spark" else "",
         f"{cell.wall_median:.3f}",
-        "" if paced else short(cell.events / cpu),
-        "" if paced else short(cell.quads / cpu),
+        "" if paced else short(cell.events / cell.seconds),
+        "" if paced else short(cell.quads / cell.seconds),
         memory,
         f"{cell.peak_runs:,}" if cell.peak_runs else "",
         f"{cell.latency['p50']:.2f}" if "p50" in cell.latency else "",

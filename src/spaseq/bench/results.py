@@ -54,6 +54,11 @@ class Cell:
         """The middle of the wall times."""
         return median(self.wall)
 
+    @property
+    def seconds(self) -> float:
+        """What rates are made of: CPU time; on Spark wall time, for its Java process hides its own."""
+        return self.wall_median if self.task == "spark" else self.cpu_median
+
     def measure(self, name: str) -> float | None:
         """A measured value by its name; None if this cell has none."""
         if not self.counts:

@@ -2,5 +2,6 @@
 
 from spaseq.spark.files import read_events
 from spaseq.spark.match import match, match_all
+from spaseq.spark.source import register
 
-__all__ = ["match", "match_all", "read_events"]
+__all__ = ["match", "match_all", "read_events", "register"]

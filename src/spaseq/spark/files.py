@@ -141,9 +141,9 @@ def scheduled_events(
 def _loaded(
     spark: SparkSession, files: EventFiles, settings: dict[str, str], *, streaming: bool
 ) -> DataFrame:
-    from spaseq.spark.source import RdfDataSource
+    from spaseq.spark.source import register
 
-    spark.dataSource.register(RdfDataSource)
+    register(spark)
     reader = (spark.readStream if streaming else spark.read).format("rdf")
     reader = reader.options(**settings, parallelism=str(spark.sparkContext.defaultParallelism))
     frame = reader.load()
@@ -166,11 +166,14 @@ def files_of(frame: DataFrame) -> tuple[EventFiles, DataFrame] | None:
 # --- parts --------------------------------------------------------------------------------------
 
 
-def parts(splits: Sequence[Split], parallelism: int) -> list[tuple[Split, ...]]:
-    """What each task reads: large N-Quads files in parts, small files together, all in order."""
+def parts(splits: Sequence[Split], parallelism: int, size: int | None = None) -> list[tuple[Split, ...]]:
+    """What each task reads: large N-Quads files in parts, small files together, all in order.
+
+    Parts have about ``size`` bytes; if nobody says how many, so many that all workers are busy.
+    """
     sizes = [(split.stop or split.path.stat().st_size) - split.start for split in splits]
     share = sum(sizes) // max(1, 3 * parallelism)
-    size = min(max(share, SMALLEST_PART), LARGEST_PART)
+    size = size or min(max(share, SMALLEST_PART), LARGEST_PART)
     tasks: list[tuple[Split, ...]] = []
     waiting: list[Split] = []
     filled = 0
@@ -236,7 +239,7 @@ def event_rows(splits: Iterable[Split], options: ReadOptions, bad: OnBad) -> Ite
     dictionary = TermDictionary()
     for split in splits:
         for events in read_sources([split], split.name, 0, dictionary, options, placed(bad, split)):
-            yield _rows(events, dictionary)
+            yield _rows(events, dictionary, split)
 
 
 def promise_row(promise: Promise) -> pa.RecordBatch:
@@ -246,7 +249,7 @@ def promise_row(promise: Promise) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
 
 
-def _rows(events: EventBatch, dictionary: TermDictionary) -> pa.RecordBatch:
+def _rows(events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.RecordBatch:
     columns = [
         as_written(dictionary, ids).cast(pa.string())
         for ids in (events.subjects, events.predicates, events.objects)
@@ -257,13 +260,16 @@ def _rows(events: EventBatch, dictionary: TermDictionary) -> pa.RecordBatch:
     if named.any():
         texts = as_written(dictionary, events.names[named]).cast(pa.string())
         graphs = pa.compute.replace_with_mask(graphs, pa.array(named), texts)
+    # Which line of the file a part begins with is not worth reading all that is before it.
+    known = events.positions is not None and split.start == 0
+    positions = pa.array(events.positions, pa.int64()) if known else pa.nulls(len(events), pa.int64())
     return pa.RecordBatch.from_arrays(
         [
             pa.array(events.times, INSTANT),
             pa.ListArray.from_arrays(pa.array(events.offsets, pa.int32()), structs),
             graphs,
-            pa.array([events.origin_of(event)[0] for event in range(len(events))], pa.string()),
-            pa.array([0] * len(events) if events.positions is None else events.positions, pa.int64()),
+            pa.array([str(split.path)] * len(events), pa.string()),
+            positions,
         ],
         names=EVENTS.names,
     )

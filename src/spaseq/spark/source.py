@@ -48,11 +48,12 @@ from spaseq.spark.sources import Split
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 OPTIONS: Final = (
     "path", "paths", "format", "timestampPredicate", "timeUnit", "triplesPerEvent", "onBadInput", "quarantine",
-    "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "yields", "schedule", "stream",
+    "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
 )  # fmt: skip
 
 
@@ -71,6 +72,8 @@ class SourceOptions:
     """A file that says what every micro-batch reads."""
     stream: str = ""
     """Whose part of the schedule this is."""
+    part_bytes: int | None = None
+    """How much of a file one task reads; as much as evens out if nobody says."""
 
     @staticmethod
     def of(given: Mapping[str, str]) -> SourceOptions:
@@ -105,6 +108,7 @@ class SourceOptions:
             given.get("yields", "events") == "parts",
             given.get("schedule"),
             given.get("stream", ""),
+            _number("partBytes", given["partBytes"]) if "partBytes" in given else None,
         )
 
 
@@ -120,6 +124,11 @@ class PartsPartition(InputPartition):
 
     splits: tuple[Split, ...]
     promise: Promise | None = None
+
+
+def register(spark: SparkSession) -> None:
+    """Let this session know ``format("rdf")``."""
+    spark.dataSource.register(RdfDataSource)
 
 
 class RdfDataSource(DataSource):
@@ -185,7 +194,9 @@ class RdfReader(_Reads, DataSourceReader):
             Split.whole_of(source, self.options.files.options.timestamp_predicate)
             for source in self.options.files.found()
         ]
-        return [PartsPartition(task) for task in parts(splits, self.options.parallelism)]
+        return [
+            PartsPartition(task) for task in parts(splits, self.options.parallelism, self.options.part_bytes)
+        ]
 
 
 class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -270,7 +281,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             stop = last.byte if name == last.partial else None
             splits.append(Split(source.path, source.format, begin, stop, predicate))
         tasks: list[InputPartition] = [
-            PartsPartition(task) for task in parts(splits, self.options.parallelism)
+            PartsPartition(task) for task in parts(splits, self.options.parallelism, self.options.part_bytes)
         ]
         if last.ended and not first.ended:
             tasks.append(PartsPartition((), Promise(None)))
@@ -304,7 +315,10 @@ class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         tasks: list[InputPartition] = []
         for batch in self._schedule.batches[start["batch"] : end["batch"]]:
             splits = batch.parts[self.options.stream]
-            tasks += [PartsPartition(task) for task in parts(splits, self.options.parallelism)]
+            tasks += [
+                PartsPartition(task)
+                for task in parts(splits, self.options.parallelism, self.options.part_bytes)
+            ]
             tasks.append(PartsPartition((), Promise(batch.promises[self.options.stream])))
         return tasks
 

@@ -50,6 +50,11 @@ class Split(Source):
         return Split(source.path, source.format, predicate=predicate)
 
     @property
+    def name(self) -> str:
+        """Where lines are counted from."""
+        return str(self.path) if self.start == 0 else f"{self.path} from byte {self.start}"
+
+    @property
     def whole(self) -> bool:
         return self.start == 0 and self.stop is None
 

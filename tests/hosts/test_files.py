@@ -1,0 +1,189 @@
+"""``format("rdf")`` and `read_events`: files, directories, globs, parts; batch and stream."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+
+import spaseq
+from spaseq import spark as sps
+from spaseq.errors import InvalidArgument
+from spaseq.spark.bad_events import quarantined
+from spaseq.spark.problems import problem_of
+from spaseq.spark.source import Offset
+
+pytestmark = pytest.mark.spark
+
+STAMP = "http://www.w3.org/ns/prov#generatedAtTime"
+QUERY = """PREFIX : <http://ex.org/>
+SELECT ?k ?v ?w WITHIN 4 SECONDS SLIDING FROM STREAM S <http://ex.org/s>
+WHERE { SEQ (A ; B) DEFINE GPM A ON S { ?x :key ?k ; :a ?v } DEFINE GPM B ON S { ?y :key ?k ; :b ?w } }"""
+
+
+def nquads(first: int, count: int) -> str:
+    """Events half a second apart, of five keys, in N-Quads."""
+    lines = []
+    for i in range(first, first + count):
+        name = f"<http://ex.org/g{i}>"
+        lines += [
+            f"<http://ex.org/e{i}> <http://ex.org/key> <http://ex.org/k{i * 7 % 5}> {name} .",
+            f'<http://ex.org/e{i}> <http://ex.org/{"ab"[i * i % 3 % 2]}> "{i}" {name} .',
+            f'{name} <{STAMP}> "{i * 500}"^^<http://www.w3.org/2001/XMLSchema#integer> .',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four files of a hundred events, one of them packed, and files that are not events."""
+    path = tmp_path_factory.mktemp("events")
+    for number in range(3):
+        (path / f"{number}.nq").write_text(nquads(100 * number, 100))
+        os.utime(path / f"{number}.nq", (1000 + number, 1000 + number))
+    (path / "3.nq.gz").write_bytes(gzip.compress(nquads(300, 100).encode()))
+    os.utime(path / "3.nq.gz", (1003, 1003))
+    (path / "_SUCCESS").write_text("")
+    (path / "readme.txt").write_text("not events")
+    return path
+
+
+def expected(folder: Path) -> list[tuple[object, ...]]:
+    """What the local engine answers."""
+    return sorted(
+        (m.instant, m.begin, *map(str, m.bindings.values())) for m in spaseq.run(QUERY, {"S": str(folder)})
+    )
+
+
+def rows(answers: object) -> list[tuple[object, ...]]:
+    """The rows of a DataFrame of answers, exactly."""
+    exact = answers.select(F.unix_micros("time"), F.unix_micros("start"), "k", "v", "w")  # type: ignore[attr-defined]
+    return sorted(tuple(row) for row in exact.collect())
+
+
+def test_events_have_time_triples_and_where_they_come_from(spark: SparkSession, folder: Path) -> None:
+    """CONTRACT section 5, and the graph's name, the file and the line."""
+    events = sps.read_events(spark, f"{folder}/1.nq")
+    assert events.dtypes[0] == ("time", "timestamp")
+    assert events.dtypes[1] == ("triples", "array<struct<s:string,p:string,o:string>>")
+    row = events.where("graph = '<http://ex.org/g101>'").first()
+    assert row is not None
+    assert (row["source"], row["position"]) == (f"{folder}/1.nq", 4)
+    assert {t.p for t in row["triples"]} == {"<http://ex.org/key>", "<http://ex.org/b>"}
+
+
+def test_the_data_source_works_by_name(spark: SparkSession, folder: Path) -> None:
+    """``spark.read.format("rdf")`` after `register`; files that are no events are passed over."""
+    sps.register(spark)
+    assert spark.read.format("rdf").load(str(folder)).count() == 400
+    assert spark.read.format("rdf").option("format", "nquads").load(f"{folder}/[12].nq").count() == 200
+
+
+@pytest.mark.parametrize("how", ["parts", "rows"])
+def test_answers_do_not_depend_on_how_files_are_read(spark: SparkSession, folder: Path, how: str) -> None:
+    """`match` reads untouched files itself; a DataFrame that went through other hands row by row."""
+    events = sps.read_events(spark, folder)
+    given = events if how == "parts" else events.where("position > 0")
+    answers = sps.match(QUERY, {"S": given})
+    plan = answers._jdf.queryExecution().toString()
+    assert ("MatchParts" in plan) == (how == "parts")
+    assert rows(answers) == expected(folder)
+
+
+def test_large_files_are_read_in_parts(spark: SparkSession, tmp_path: Path) -> None:
+    """Every event once, whatever the cuts."""
+    (tmp_path / "large.nq").write_text(nquads(0, 3000))
+    events = sps.read_events(spark, tmp_path / "large.nq")
+    assert events.select(F.spark_partition_id()).distinct().count() == 1
+    many = (
+        spark.read.format("rdf")
+        .option("paths", f'["{tmp_path}/large.nq"]')
+        .option("partBytes", "20000")
+        .load()
+    )
+    assert many.select(F.spark_partition_id()).distinct().count() > 10
+    assert many.count() == many.select("graph").distinct().count() == 3000
+    assert many.where("position is not null").count() < 100, "lines are counted in the first part only"
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_files_per_trigger": 1}, {"max_bytes_per_trigger": 9000}])
+def test_a_finite_stream_ends_with_the_same_answers(
+    spark: SparkSession, folder: Path, tmp_path: Path, limits: dict[str, int]
+) -> None:
+    """One micro-batch, one per file, or pieces of files; the last one tells that the stream has ended."""
+    events = sps.read_events(spark, folder, streaming=True, finite=True, **limits)  # type: ignore[arg-type]
+    query = (
+        sps.match(QUERY, {"S": events})
+        .writeStream.format("parquet")
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .option("path", str(tmp_path / "answers"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    count = len([report for report in query.recentProgress if report.numInputRows])
+    assert count == (1 if not limits else count)
+    assert count >= (4 if limits else 1)
+    assert rows(spark.read.parquet(str(tmp_path / "answers"))) == expected(folder)
+
+
+def test_new_files_are_taken_once_and_a_restart_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+    """The offset names the files, so nothing is read twice or forgotten."""
+    source = tmp_path / "in"
+    source.mkdir()
+
+    def run() -> int:
+        events = sps.read_events(spark, source, streaming=True)
+        query = (
+            events.writeStream.format("parquet")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .option("path", str(tmp_path / "out"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return spark.read.parquet(str(tmp_path / "out")).count()
+
+    (source / "b.nq").write_text(nquads(0, 10))
+    assert run() == 10
+    (source / "a.nq").write_text(nquads(10, 5))
+    os.utime(source / "a.nq", (1, 1))
+    assert run() == 15, "an older file that came later is not missed"
+    assert run() == 15
+
+
+def test_bad_input_is_quarantined_with_its_line(spark: SparkSession, tmp_path: Path) -> None:
+    """In files of its own beside everything else, counted."""
+    text = nquads(0, 50) + "this is no quad\n" + nquads(50, 50)
+    (tmp_path / "events.nq").write_text(text)
+    place = str(tmp_path / "bad")
+    events = sps.read_events(spark, tmp_path / "events.nq", on_bad_input="quarantine", quarantine=place)
+    assert events.count() == 100
+    assert [(each["source"], each["position"]) for each in quarantined(place)] == [
+        (f"{tmp_path}/events.nq", 151)
+    ]
+    with pytest.raises(Exception, match="bad input") as failed:
+        sps.read_events(spark, tmp_path / "events.nq").count()
+    assert str(problem_of(failed.value)).startswith(f"bad input: {tmp_path}/events.nq:151: ")
+
+
+def test_misuse_speaks(spark: SparkSession, tmp_path: Path) -> None:
+    """A path that is not there, a format nobody knows, N-Triples without a count."""
+    with pytest.raises(InvalidArgument, match="does not exist"):
+        sps.read_events(spark, tmp_path / "nowhere")
+    (tmp_path / "x.nt").write_text("")
+    with pytest.raises(InvalidArgument, match="triples-per-event"):
+        sps.read_events(spark, tmp_path / "x.nt")
+    with pytest.raises(Exception, match=r"(?i)has no option `maxfiles`"):
+        spark.read.format("rdf").option("maxFiles", "1").load(str(tmp_path)).count()
+
+
+def test_an_offset_survives_its_log() -> None:
+    """Names with any character, and a part of a file."""
+    offset = Offset(("a b.nq", "ü\udcff.nq"), "c.nq", 17)
+    assert Offset.from_dict(offset.to_dict()) == offset
+    assert Offset.from_dict(Offset().to_dict()) == Offset()

@@ -16,9 +16,11 @@ _NAMES = {
     "wall": "wall time",
     "memory": "peak memory",
     "events": "CPU time without loading knowledge",
-    "p50": "median latency (ms)",
-    "p99": "99th percentile of latency (ms)",
+    "rate": "throughput",
+    "p50": "the median of latency",
+    "p99": "the 99th percentile of latency",
 }
+_UNITS = {"cpu": " s", "wall": " s", "events": " s", "rate": " triples/s", "p50": " ms", "p99": " ms"}
 
 
 def judge(claim: Claim, cells: list[Cell]) -> Verdict:
@@ -45,27 +47,32 @@ def _sentence(claim: Claim, value: float | None, bar: str, holds: bool | None) -
 
 def _told(claim: Claim, value: float) -> str:
     what = _NAMES.get(claim.measure, claim.measure.replace("stage:", "time of ") if claim.measure else "")
-    at = f" at {claim.at}" if claim.at else ""
+    at = f" at {_point(claim.at)}" if claim.at else ""
     match claim.kind:
         case "ratio":
             return f"{what} of {claim.of} is {value:.2f} × that of {claim.over}{at}"
         case "growth":
-            return f"{what} of {claim.of} is {value:.2f} × from {claim.start} to {claim.at}"
+            return f"{what} of {claim.of} is {value:.2f} × as much at {_point(claim.at)} as at {_point(claim.start)}"
         case "exponent":
             return f"{what} of {claim.of} grows with the power {value:.2f} of the axis"
         case "lead":
             return f"{what} is {value:.2f} × that of the dearest other operation{at}"
         case "value":
-            return f"{what} of {claim.of} is {value:.3g}{at}"
+            return f"{what} of {claim.of} is {value:.3g}{_UNITS.get(claim.measure, '')}{at}"
+
+
+def _point(at: str) -> str:
+    return f"{int(at):,}" if at.isdigit() else at
 
 
 def _value(claim: Claim, cells: list[Cell]) -> float | None:
     of = [cell for cell in cells if cell.variant == claim.of]
     match claim.kind:
         case "ratio":
-            return _ratio(claim, of, [cell for cell in cells if cell.variant == claim.over])
+            over = [cell for cell in cells if cell.variant == claim.over]
+            return _quotient(claim.measure, _at(of, claim.at), _at(over, claim.at))
         case "growth":
-            return _growth(claim, of)
+            return _quotient(claim.measure, _at(of, claim.at), _at(of, claim.start))
         case "exponent":
             return _exponent(claim, of)
         case "lead":
@@ -81,33 +88,24 @@ def _at(cells: list[Cell], at: str) -> Cell | None:
     return found[-1] if found else None
 
 
-def _ratio(claim: Claim, of: list[Cell], over: list[Cell]) -> float | None:
+def _quotient(measure: str, left: Cell | None, right: Cell | None) -> float | None:
     """The middle of the ratios within each round: both sides of one were measured a moment apart."""
-    left, right = _at(of, claim.at), _at(over, claim.at)
-    if left is None or right is None:
+    if left is None or right is None or not left.counts or not right.counts:
         return None
-    if claim.measure in ("cpu", "wall") and left.counts and right.counts:
-        sides = (left.cpu, right.cpu) if claim.measure == "cpu" else (left.wall, right.wall)
+    sides = left.rounds(measure), right.rounds(measure)
+    if all(sides) and all(sides[1]):
         return median(a / b for a, b in zip(*sides, strict=True))
-    a, b = left.measure(claim.measure), right.measure(claim.measure)
+    a, b = left.measure(measure), right.measure(measure)
     return None if a is None or not b else a / b
-
-
-def _growth(claim: Claim, of: list[Cell]) -> float | None:
-    first, last = _at(of, claim.start), _at(of, claim.at)
-    if first is None or last is None:
-        return None
-    a, b = first.measure(claim.measure), last.measure(claim.measure)
-    return None if b is None or not a else b / a
 
 
 def _lead(claim: Claim, cell: Cell | None) -> float | None:
     """The time of a stage over that of the dearest other one of the paper's operations."""
     if cell is None or not cell.counts:
         return None
-    others = [cell.stages.get(name, 0.0) for name in OPERATIONS if f"stage:{name}" != claim.measure]
-    own = cell.measure(claim.measure)
-    return None if own is None or not max(others, default=0.0) else own / max(others)
+    own = cell.split.get(claim.measure.removeprefix("stage:"))
+    others = [cell.split.get(name, 0.0) for name in OPERATIONS if f"stage:{name}" != claim.measure]
+    return None if own is None or not max(others) else own / max(others)
 
 
 def _exponent(claim: Claim, of: list[Cell]) -> float | None:

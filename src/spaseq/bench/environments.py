@@ -6,6 +6,7 @@ environment if that was made (`spaseq bench peers install NAME`), else in this o
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import venv
@@ -69,9 +70,13 @@ def environment(name: str) -> Path:
     return cache_folder() / "peers" / name
 
 
+def _python(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
 def peer_python(name: str) -> str | None:
     """The interpreter that can run a peer; None if there is none."""
-    own = environment(name) / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    own = _python(environment(name))
     if own.exists():
         return str(own)
     return sys.executable if find_spec(peer(name).module) else None
@@ -87,10 +92,11 @@ def peer_command(name: str) -> list[str]:
 
 def install(name: str) -> Path:
     """Make the environment of a peer and install its packages."""
-    folder = environment(name)
+    folder, wanted = environment(name), peer(name).packages
     venv.create(folder, with_pip=True, clear=True)
-    command = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *peer(name).packages]
+    command = [str(_python(folder)), "-m", "pip", "install", "--quiet", *wanted]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
+        shutil.rmtree(folder)  # half an environment would pass for a whole one
         raise PeerMissing(f"{name} cannot be installed here: {done.stderr.strip()[-1000:]}")
     return folder

@@ -7,6 +7,7 @@ ratios are taken within a round. The first round warms up and does not count.
 from __future__ import annotations
 
 import hashlib
+import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -91,12 +92,14 @@ def measure(
         title=benchmark.title,
         question=benchmark.question,
         source=benchmark.source,
+        workload=benchmark.workload,
         axis=axis.name if axis else "",
         unit=axis.unit if axis else "",
         log=axis.log if axis else False,
         plots=list(benchmark.plots),
         query=works[0].query,
         seconds=time.perf_counter() - began,
+        load=os.getloadavg()[0],
         cells=cells,
         claims=[judge(claim, cells) for claim in benchmark.claims],
     )
@@ -227,8 +230,8 @@ def _cell(work: _Work) -> Cell:
         memory=max((_number(each, "memory") for each in rounds), default=0.0),
         peak_runs=int(max((_number(each, "peak_runs") for each in rounds), default=0.0)),
         matches=work.found.count if work.found and work.variant.task != "parse" else 0,
-        stages=_middle(rounds, "stages"),
-        latency=_middle(rounds, "latency"),
+        stages=_tables(rounds, "stages"),
+        latency=_middle_latency(rounds),
         void=work.void,
         skipped=work.skipped,
         note=work.variant.note,
@@ -240,11 +243,11 @@ def _number(outcome: Outcome, name: str) -> float:
     return value if isinstance(value, (int, float)) else 0.0
 
 
-def _middle(rounds: list[Outcome], name: str) -> dict[str, float]:
-    """The table of the middle round, so that its parts belong together."""
-    tables = [table for each in rounds if isinstance(table := each.get(name), dict)]
-    if not tables:
-        return {}
-    key = "p99" if name == "latency" else None
-    ordered = sorted(tables, key=lambda table: table.get(key, 0.0) if key else sum(table.values()))
-    return ordered[(len(ordered) - 1) // 2]
+def _tables(rounds: list[Outcome], name: str) -> list[dict[str, float]]:
+    return [table for each in rounds if isinstance(table := each.get(name), dict)]
+
+
+def _middle_latency(rounds: list[Outcome]) -> dict[str, float]:
+    """The percentiles of the middle round, so that they belong together."""
+    ordered = sorted(_tables(rounds, "latency"), key=lambda table: table.get("p99", 0.0))
+    return ordered[(len(ordered) - 1) // 2] if ordered else {}

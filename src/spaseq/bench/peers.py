@@ -245,13 +245,11 @@ PEERS: dict[str, Callable[[Job], Callable[[], None]]] = {
 }
 
 
-def tree_cpu() -> float:
-    """CPU seconds of this process and of all processes below it (Flink works in a Java process)."""
-    if sys.platform != "linux":
-        return time.process_time()
+def family() -> dict[int, int]:
+    """This process and all below it (Flink works in a Java process), with the clock ticks that each has used."""
     parents: dict[int, int] = {}
     used: dict[int, int] = {}
-    for entry in Path("/proc").iterdir():
+    for entry in Path("/proc").iterdir() if sys.platform == "linux" else ():
         if entry.name.isdigit():
             try:
                 fields = (entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
@@ -259,13 +257,30 @@ def tree_cpu() -> float:
                 continue
             parents[int(entry.name)] = int(fields[1])
             used[int(entry.name)] = int(fields[11]) + int(fields[12])
-    family, grown = {os.getpid()}, True
+    found, grown = {os.getpid()}, True
     while grown:
-        more = {pid for pid, parent in parents.items() if parent in family} - family
-        family |= more
+        more = {pid for pid, parent in parents.items() if parent in found} - found
+        found |= more
         grown = bool(more)
-    children = sum(used[pid] for pid in family if pid != os.getpid())
+    return {pid: used.get(pid, 0) for pid in found}
+
+
+def tree_cpu() -> float:
+    """CPU seconds of this process and of all processes below it."""
+    children = sum(ticks for pid, ticks in family().items() if pid != os.getpid())
     return time.process_time() + children / os.sysconf("SC_CLK_TCK")
+
+
+def tree_memory() -> float:
+    """The sum of the peaks of memory of this process and of all below it, in bytes, where the system tells."""
+    kilobytes = 0
+    for pid in family():
+        try:
+            status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+        except OSError:
+            continue
+        kilobytes += sum(int(text.split()[1]) for text in status.splitlines() if text.startswith("VmHWM:"))
+    return kilobytes * 1024.0
 
 
 def main() -> None:
@@ -283,7 +298,7 @@ def main() -> None:
                 job = jobs[order["go"]]
                 wall, cpu = time.perf_counter(), tree_cpu()
                 job()
-                reply = {"cpu": tree_cpu() - cpu, "wall": time.perf_counter() - wall}
+                reply = {"cpu": tree_cpu() - cpu, "wall": time.perf_counter() - wall, "memory": tree_memory()}
                 getattr(job, "after", lambda: None)()
         except Exception as error:  # noqa: BLE001 - the harness must hear of it, whatever it is
             reply = {"error": f"{type(error).__name__}: {error}"[:500]}

@@ -11,7 +11,9 @@ from typing import Any
 
 from spaseq.errors import InvalidArgument
 
-VERSION = 1
+VERSION = 2
+DERIVED = ("events_per_second", "triples_per_second")
+"""What a file says for its readers, though it follows from the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,8 @@ class Cell:
     memory: float = 0.0
     peak_runs: int = 0
     matches: int = 0
-    stages: dict[str, float] = field(default_factory=dict)
+    stages: list[dict[str, float]] = field(default_factory=list)
+    """Where the CPU time of every round went, if a stopwatch was kept."""
     latency: dict[str, float] = field(default_factory=dict)
     void: str = ""
     """Why the times do not count: a wrong answer, bad input, a failure."""
@@ -59,16 +62,45 @@ class Cell:
         """What rates are made of: CPU time; on Spark wall time, for its Java process hides its own."""
         return self.wall_median if self.task == "spark" else self.cpu_median
 
+    @property
+    def events_per_second(self) -> float | None:
+        """The throughput in events; None where the pace was set from outside, or no time counts."""
+        return self.events / self.seconds if self.counts and self.task != "push" else None
+
+    @property
+    def triples_per_second(self) -> float | None:
+        """The throughput in triples, timestamps included."""
+        return self.quads / self.seconds if self.counts and self.task != "push" else None
+
+    @property
+    def split(self) -> dict[str, float]:
+        """Where the time of the middle round went, so that the parts belong together; empty without a stopwatch."""
+        ordered = sorted(self.stages, key=lambda stages: sum(stages.values()))
+        return ordered[(len(ordered) - 1) // 2] if ordered else {}
+
+    def rounds(self, name: str) -> list[float]:
+        """A value in every round; empty if it is not one of a round."""
+        if name.startswith("stage:"):
+            return [stages.get(name.removeprefix("stage:"), 0.0) for stages in self.stages]
+        match name:
+            case "cpu":
+                return self.cpu
+            case "wall":
+                return self.wall
+            case "rate":
+                return [self.quads / seconds for seconds in (self.wall if self.task == "spark" else self.cpu)]
+            case "events":
+                return [sum(stages.values()) - stages["knowledge"] for stages in self.stages]
+            case _:
+                return []
+
     def measure(self, name: str) -> float | None:
-        """A measured value by its name; None if this cell has none."""
+        """A measured value by its name, the middle of its rounds; None if this cell has none."""
         if not self.counts:
             return None
-        if name.startswith("stage:"):
-            return self.stages.get(name.removeprefix("stage:"))
-        if name == "events":
-            return sum(self.stages.values()) - self.stages["knowledge"] if self.stages else None
-        values = {"cpu": self.cpu_median, "wall": self.wall_median, "memory": self.memory or None}
-        return values.get(name, self.latency.get(name))
+        if rounds := self.rounds(name):
+            return median(rounds)
+        return self.latency.get(name) if name != "memory" else self.memory or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +124,15 @@ class Result:
     title: str
     question: str
     source: str
+    workload: str
     axis: str
     unit: str
     log: bool
     plots: list[str]
     query: str
     seconds: float
+    load: float
+    """The load of the machine in the last minute of the run: 1 for every process that was busy."""
     cells: list[Cell]
     claims: list[Verdict]
 
@@ -130,7 +165,11 @@ class Book:
 
     def to_json(self) -> str:
         """The book as JSON."""
-        return json.dumps({"version": VERSION, **asdict(self)}, ensure_ascii=False, indent=1) + "\n"
+        table = {"version": VERSION, **asdict(self)}
+        for result, told in zip(self.results, table["results"], strict=True):
+            for cell, cell_told in zip(result.cells, told["cells"], strict=True):
+                cell_told |= {name: getattr(cell, name) for name in DERIVED}
+        return json.dumps(table, ensure_ascii=False, indent=1) + "\n"
 
     def save(self, path: Path) -> None:
         """Write the book."""
@@ -148,7 +187,7 @@ def load_book(path: Path) -> Book:
             Result(
                 **{
                     **each,
-                    "cells": [Cell(**cell) for cell in each["cells"]],
+                    "cells": [_cell(cell) for cell in each["cells"]],
                     "claims": [Verdict(**claim) for claim in each["claims"]],
                 }
             )
@@ -157,6 +196,10 @@ def load_book(path: Path) -> Book:
         return Book(**table, results=results)
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
         raise InvalidArgument(f"{path} is no result of `spaseq bench run`: {error}") from None
+
+
+def _cell(table: dict[str, Any]) -> Cell:
+    return Cell(**{name: value for name, value in table.items() if name not in DERIVED})
 
 
 def merged(old: Book, new: Book) -> Book:

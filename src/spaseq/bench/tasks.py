@@ -18,6 +18,7 @@ from typing import TypeAlias, TypedDict
 Outcome: TypeAlias = dict[str, float | dict[str, float]]
 """The numbers of one round."""
 
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 SPASEQ = "import sys; sys.argv[0] = 'spaseq'; from spaseq.cli import main; main()"
 
 
@@ -75,8 +76,7 @@ def peak_memory() -> int:
                 return int(line.split()[1]) * 1024
     except OSError:
         pass
-    scale = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * scale
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
 
 
 # --- tasks --------------------------------------------------------------------------------------
@@ -226,7 +226,8 @@ def _command(job: Job, options: list[str]) -> Round:
         took = time.perf_counter() - wall
         if done.returncode:
             raise RuntimeError(done.stderr.strip()[-2000:] or f"exit status {done.returncode}")
-        return {"wall": took, "cpu": _children() - before}
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * _RSS_UNIT
+        return {"wall": took, "cpu": _children() - before, "memory": float(peak)}
 
     return work
 

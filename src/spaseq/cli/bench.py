@@ -11,7 +11,7 @@ import click
 
 import spaseq
 from spaseq.cli.tables import Cells, columns
-from spaseq.errors import SpaseqError, did_you_mean
+from spaseq.errors import InvalidArgument, SpaseqError, did_you_mean
 
 if TYPE_CHECKING:
     from spaseq.bench.declared import Benchmark
@@ -31,7 +31,15 @@ def folder_of_benchmarks() -> Path:
 
 
 class Bench(click.Group):
-    """A group in which the name of a benchmark is a command that runs it."""
+    """A group in which the name of a benchmark, or of several, is a command that runs them."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command; what is wrong with a file or a name is said in a sentence."""
+        try:
+            return super().invoke(ctx)
+        except SpaseqError as error:
+            click.echo(f"error: {error}", err=True)
+            raise SystemExit(WRONG) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A verb, or `run` of the benchmark with that name."""
@@ -166,13 +174,9 @@ def peers(verb: str, name: str | None) -> None:
     from spaseq.bench.environments import PEERS, install, peer, peer_python
 
     if verb == "install":
-        try:
-            for each in [peer(name)] if name else list(PEERS.values()):
-                install(each.name)
-                click.echo(f"{each.name}: installed")
-        except SpaseqError as error:
-            click.echo(f"error: {error}", err=True)
-            raise SystemExit(FAILED) from None
+        for each in [peer(name)] if name else list(PEERS.values()):
+            install(each.name)
+            click.echo(f"{each.name}: installed")
         return
     rows: list[Cells] = [("peer", "ready", "what it does")]
     rows += [(each.name, "yes" if peer_python(each.name) else "no", each.about) for each in PEERS.values()]
@@ -192,25 +196,23 @@ def _load(names: tuple[str, ...]) -> list[Benchmark]:
         found = _chosen(name, folder)
         if not found:
             near = did_you_mean(name, [path.stem for path in folder.glob("*.bench")])
-            click.echo(f"error: there is no benchmark `{name}` in {folder}{near}", err=True)
-            raise SystemExit(WRONG)
+            raise InvalidArgument(f"there is no benchmark `{name}` in {folder}{near}")
         chosen += [path for path in found if path not in chosen]
-    try:
-        return [load_benchmark(path) for path in chosen] if names else load_all(folder)
-    except SpaseqError as error:
-        click.echo(f"error: {error}", err=True)
-        raise SystemExit(WRONG) from None
+    return [load_benchmark(path) for path in chosen] if names else load_all(folder)
 
 
 def _chosen(name: str, folder: Path) -> list[Path]:
-    """The files that a name stands for: its own, or all whose names begin with it or that name it as a group."""
+    """The files that a name stands for: its own, else its group's, else all whose names begin with it."""
     from spaseq.bench.declared import load_benchmark
 
     own = folder / f"{name}.bench"
     if own.exists():
         return [own]
     paths = sorted(folder.glob("*.bench"))
-    return [p for p in paths if p.stem.startswith(f"{name}-") or name in load_benchmark(p).groups]
+    grouped = [
+        path for path in paths if path.stem.startswith(f"{name}-") or name in load_benchmark(path).groups
+    ]
+    return grouped or [path for path in paths if path.stem.startswith(name)]
 
 
 def _say(text: str) -> None:
@@ -221,7 +223,7 @@ def _say(text: str) -> None:
 
 def _told(result: Result) -> str:
     """A result as a table with its verdicts."""
-    from spaseq.bench.report import told_rows
+    from spaseq.bench.figures import told_rows
 
     lines = [click.style(f"{result.name}: {result.title}", bold=True), columns(told_rows(result))]
     for verdict in result.claims:

@@ -63,11 +63,11 @@ def test_a_stage_leads_if_no_other_operation_is_dearer() -> None:
     """Output and the rest are not among the paper's operations."""
     stages = {"lexing": 1.0, "GPM": 2.0, "automaton": 4.0, "output": 9.0, "rest": 9.0}
     claim = Claim("GPM leads", "stage:GPM", "lead", of="a", at_least=1.0)
-    assert judge(claim, [cell("a", "", [25.0], stages=stages)]).value == pytest.approx(0.5)
+    assert judge(claim, [cell("a", "", [25.0], stages=[stages])]).value == pytest.approx(0.5)
 
 
 def test_events_are_what_is_left_without_loading_knowledge() -> None:
     """Figure 18 asks what every event costs, not what loading costs."""
     stages = {"knowledge": 5.0, "lexing": 1.0, "GPM": 2.0}
     claim = Claim("s", "events", "value", of="a", at_most=3)
-    assert judge(claim, [cell("a", "", [8.0], stages=stages)]).value == pytest.approx(3.0)
+    assert judge(claim, [cell("a", "", [8.0], stages=[stages])]).value == pytest.approx(3.0)

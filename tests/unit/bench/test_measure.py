@@ -78,7 +78,7 @@ def test_a_right_answer_counts_and_a_wrong_one_voids_the_time(cache: Path) -> No
     right = measure(load_benchmark(path), "tiny")
     assert [cell.counts for cell in right.cells] == [True, True]
     assert right.claims[0].holds
-    assert sum(right.cells[0].stages.values()) == pytest.approx(right.cells[0].cpu_median, rel=0.5)
+    assert sum(right.cells[0].split.values()) == pytest.approx(right.cells[0].cpu_median, rel=0.5)
     path.write_text(SMALL + f'"tiny a" = "{found["tiny a"].count + 1} 00"\n', encoding="utf-8")
     wrong = measure(load_benchmark(path), "tiny")
     assert "wrong answer" in wrong.cells[0].void

@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from spaseq.bench.compare import compared
+from spaseq.bench.figures import told_rows
 from spaseq.bench.plots import Bar, Scale, Series, bar_chart, line_chart, log_ticks, ticks
-from spaseq.bench.report import told_rows, write_report
+from spaseq.bench.report import write_report
 from spaseq.bench.results import Book, Cell, Result, Verdict, load_book, merged
 from spaseq.errors import InvalidArgument
 
@@ -30,12 +31,14 @@ def result(*cells: Cell, name: str = "small", axis: str = "window") -> Result:
         "Small & fine",
         "How?",
         "a paper",
+        "stocks",
         axis,
         "minutes",
         False,
         plots,
         "SELECT",
         1.0,
+        0.5,
         [*cells],
         [verdict],
     )
@@ -105,10 +108,10 @@ def test_a_void_cell_is_told_in_the_table() -> None:
 
 def test_the_report_links_every_benchmark_and_every_plot(tmp_path: Path) -> None:
     """What is linked exists."""
-    stages = {"lexing": 0.2, "GPM": 0.1}
+    stages = [{"lexing": 0.2, "GPM": 0.1}]
     written = write_report(book(result(cell("a", "10", 0.5, stages=stages), cell("a", "20", 0.7))), tmp_path)
     page = (tmp_path / "small.md").read_text(encoding="utf-8")
-    assert "[small](small.md)" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "[Small & fine](small.md)" in (tmp_path / "README.md").read_text(encoding="utf-8")
     for kind in ("cpu", "rate", "split"):
         assert f"images/small-{kind}.svg" in page
         assert tmp_path / "images" / f"small-{kind}.svg" in written

@@ -1,0 +1,155 @@
+"""Tables and plots of a result, for the terminal and for the pages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from spaseq.bench.plots import Bar, Series, bar_chart, line_chart, short
+from spaseq.bench.results import Cell, Result
+
+Rows = list[tuple[str, ...]]
+
+PLOTS: Final[dict[str, tuple[str, str, Callable[[Cell], float | None]]]] = {
+    "cpu": ("CPU time", "seconds", lambda cell: cell.measure("cpu")),
+    "wall": ("Wall time", "seconds", lambda cell: cell.measure("wall")),
+    "rate": (
+        "Throughput",
+        "triples per second",
+        lambda cell: cell.triples_per_second,
+    ),
+    "events": (
+        "CPU time without loading knowledge",
+        "seconds",
+        lambda cell: cell.measure("events"),
+    ),
+    "memory": (
+        "Peak memory",
+        "MiB",
+        lambda cell: cell.memory / 2**20 if cell.counts and cell.memory else None,
+    ),
+    "runs": (
+        "Peak of runs",
+        "runs",
+        lambda cell: float(cell.peak_runs) if cell.counts and cell.peak_runs else None,
+    ),
+    "latency": (
+        "Latency, 99th percentile",
+        "milliseconds",
+        lambda cell: cell.latency.get("p99") if cell.counts else None,
+    ),
+}
+"""Titles, units and values of the plots over cells; `split` is drawn apart."""
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def told_rows(result: Result) -> Rows:
+    """The cells as a table of texts; columns that no cell fills are left out."""
+    head = (
+        result.axis or "",
+        "variant",
+        "CPU s",
+        "wall s",
+        "events/s",
+        "triples/s",
+        "peak MiB",
+        "peak runs",
+        "p50 ms",
+        "p99 ms",
+        "matches",
+        "",
+    )
+    rows: Rows = [head, *(_row(cell) for cell in result.cells)]
+    used = [index for index in range(len(head)) if any(row[index] for row in rows[1:])]
+    return [tuple(row[index] for index in used) for row in rows]
+
+
+def _row(cell: Cell) -> tuple[str, ...]:
+    if not cell.cpu:
+        return (cell.at, cell.variant, *[""] * 9, _why(cell))
+    memory = f"{cell.memory / 2**20:.0f}" if cell.memory else ""
+    paced = cell.task == "push"
+    return (
+        cell.at,
+        cell.variant,
+        f"{cell.cpu_median:.3f}" if cell.task != "spark" else "",
+        f"{cell.wall_median:.3f}",
+        "" if paced else short(cell.events / cell.seconds),
+        "" if paced else short(cell.quads / cell.seconds),
+        memory,
+        f"{cell.peak_runs:,}" if cell.peak_runs else "",
+        f"{cell.latency['p50']:.2f}" if "p50" in cell.latency else "",
+        f"{cell.latency['p99']:.2f}" if "p99" in cell.latency else "",
+        f"{cell.matches:,}" if cell.task != "parse" else "",
+        _why(cell),
+    )
+
+
+def _why(cell: Cell) -> str:
+    if cell.void:
+        return f"void: {cell.void}"
+    return f"skipped: {cell.skipped}" if cell.skipped else ""
+
+
+# --- plots --------------------------------------------------------------------------------------
+
+
+def plots_of(result: Result) -> Iterator[tuple[str, str]]:
+    """The plots of a result: their names and their SVG."""
+    for kind in result.plots:
+        drawn = split_plot(result) if kind == "split" else cell_plot(result, kind)
+        if drawn:
+            yield f"{result.name}-{kind}", drawn
+
+
+def cell_plot(result: Result, kind: str) -> str | None:
+    """One value per cell: lines if the axis is numeric, bars otherwise."""
+    name, unit, value = PLOTS[kind]
+    title = f"{name}: {result.title[0].lower()}{result.title[1:]}"
+    found = [(cell, value(cell)) for cell in result.cells]
+    points = [(cell, number) for cell, number in found if number is not None]
+    if not points:
+        return None
+    if result.axis and all(cell.x is not None for cell, _ in points) and len(result.points) > 1:
+        series = [
+            Series(
+                variant, tuple((cell.x or 0.0, number) for cell, number in points if cell.variant == variant)
+            )
+            for variant in result.variants
+        ]
+        drawn = [line for line in series if line.points]
+        values = [number for _, number in points]
+        wide = max(values) / max(min(values), 1e-9) > 30
+        x_label = f"{result.axis} ({result.unit})" if result.unit else result.axis
+        return line_chart(title, drawn, x_label=x_label, y_label=unit, log_x=result.log, log_y=wide)
+    bars = [Bar(_bar_label(result, cell), ((name, number),)) for cell, number in points]
+    return bar_chart(title, bars, unit=unit)
+
+
+def split_plot(result: Result) -> str | None:
+    """Where the CPU time goes, for the cells that kept a stopwatch; slivers are left out."""
+    cells = [cell for cell in result.cells if cell.counts and cell.stages]
+    bars = [
+        Bar(
+            _bar_label(result, cell),
+            tuple(
+                (stage, seconds) for stage, seconds in cell.split.items() if seconds > cell.cpu_median / 300
+            ),
+        )
+        for cell in cells
+    ]
+    bars += [
+        Bar(_bar_label(result, cell), (("parsing alone", cell.cpu_median),))
+        for cell in result.cells
+        if cell.counts and cell.task == "parse"
+    ]
+    title = f"Where the time goes: {result.title[0].lower()}{result.title[1:]}"
+    return bar_chart(title, bars, unit="seconds of CPU") if cells else None
+
+
+def _bar_label(result: Result, cell: Cell) -> str:
+    """The point with its unit, the variant if there are several."""
+    at = f"{short(cell.x)} {result.unit}".strip() if cell.x is not None else cell.at
+    return f"{at} {cell.variant}".strip() if len(result.variants) > 1 or not at else at

@@ -178,9 +178,12 @@ class Work:
                 unit, _, source = sources[int(block.names[event]) - 1].partition(" ")
                 time = format_instant(int(block.times[event]))
                 stream = task.program.streams[int(block.streams[event])]
-                reason = (
-                    f"the event of <{stream}> at {time} came after the watermark {format_instant(watermark)}"
+                when = (
+                    "all streams had ended"
+                    if watermark == FOREVER
+                    else f"the watermark {format_instant(watermark)}"
                 )
+                reason = f"the event of <{stream}> at {time} came after {when}"
                 bad(BadInput(reason, source, int(block.arrivals[event]), unit))
 
 

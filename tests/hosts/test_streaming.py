@@ -1,0 +1,248 @@
+"""Endless inputs: lateness, idle streams, restarts, and what the state store holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+
+from spaseq import spark as sps
+from spaseq.engine.checkpoint import IncompatibleCheckpoint
+from spaseq.spark.bad_events import quarantined
+from spaseq.spark.problems import problem_of
+from spaseq.spark.stream_stage import SequenceProcessor
+
+pytestmark = pytest.mark.spark
+
+match_module = import_module("spaseq.spark.match")
+"""The module; the package has a function of that name."""
+
+QUERY = """PREFIX : <http://ex.org/>
+{form} WITHIN 10 SECONDS SLIDING FROM STREAM S <http://ex.org/s>
+WHERE {{ SEQ ({seq}) DEFINE GPM A ON S {{ ?k :a ?v }} DEFINE GPM B ON S {{ ?k :b ?w }} }}"""
+PAIRS = QUERY.format(form="SELECT ?k ?v ?w", seq="A ; B")
+SCHEMA = "time bigint, triples array<struct<s:string,p:string,o:string>>, stream string"
+
+Event = tuple[float | None, str, str]
+"""Seconds, property, key; no property for a promise, no time for the end."""
+
+
+class Feed:
+    """Micro-batches as files, a query over them, and what came out."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder, self.count = spark, folder, 0
+        (folder / "in").mkdir()
+
+    def add(self, events: list[Event], stream: str = "http://ex.org/s") -> Feed:
+        """One more micro-batch."""
+        lines = []
+        for seconds, name, key in events:
+            triples = (
+                [{"s": f"<http://ex.org/{key}>", "p": f"<http://ex.org/{name}>", "o": f'"{seconds}"'}]
+                if name
+                else None
+            )
+            time = None if seconds is None else round(seconds * 1_000_000)
+            lines.append(json.dumps({"time": time, "triples": triples, "stream": stream}) + "\n")
+        file = self.folder / "in" / f"{self.count:04d}.json"
+        file.write_text("".join(lines))
+        os.utime(file, (1_000_000 + self.count, 1_000_000 + self.count))
+        self.count += 1
+        return self
+
+    def frame(self) -> DataFrame:
+        """The events as a streaming DataFrame, a file at a time."""
+        read = (
+            self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(self.folder / "in"))
+        )
+        return read.withColumn("time", F.timestamp_micros("time"))
+
+    def run(self, text: str = PAIRS, **options: object) -> list[dict[str, object]]:
+        """Work off what is there; the reports of the micro-batches."""
+        answers = sps.match(text, self.frame(), metrics="spaseq", **options)  # type: ignore[arg-type]
+        self.schema = answers.schema
+        query = (
+            answers.writeStream.format("parquet")
+            .option("checkpointLocation", str(self.folder / "checkpoint"))
+            .option("path", str(self.folder / "out"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return [json.loads(report.json) for report in query.recentProgress]
+
+    def stored(self) -> dict[tuple[int, str], int]:
+        """The pieces in the state store by bucket and name, and how large each is."""
+        rows = self.spark.read.format("statestore").option("stateVarName", "pieces")
+        pieces = rows.load(str(self.folder / "checkpoint")).select(
+            "key.bucket", "user_map_key.name", F.length("user_map_value.data")
+        )
+        return {(row[0], row[1]): row[2] for row in pieces.collect()}
+
+    def written(self) -> int:
+        """Bytes that were ever written for the state."""
+        files = (self.folder / "checkpoint" / "state").rglob("*")
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+    def found(self) -> list[tuple[float, float]]:
+        """Start and time of every answer, in seconds."""
+        rows = self.spark.read.schema(self.schema).parquet(str(self.folder / "out"))
+        exact = rows.select(F.unix_micros("start"), F.unix_micros("time")).collect()
+        return sorted((row[0] / 100_0000_000, row[1] / 100_0000_000) for row in exact)
+
+
+@pytest.fixture
+def feed(spark: SparkSession, tmp_path: Path) -> Feed:
+    """An empty feed."""
+    return Feed(spark, tmp_path)
+
+
+def test_answers_come_when_they_are_certain_and_not_before(feed: Feed) -> None:
+    """An event at the latest instant may still have company; the end of the stream decides the rest."""
+    feed.add([(1, "a", "k"), (2, "b", "k")])
+    feed.run()
+    assert feed.found() == []
+    feed.add([(2.5, "c", "k")]).run()
+    assert feed.found() == [(1, 2)]
+    feed.add([(3, "a", "k"), (4, "b", "k")]).add([(None, "", "")]).run()
+    assert feed.found() == [(1, 2), (3, 4)]
+
+
+def test_ties_of_the_latest_instant_and_microseconds_are_kept(feed: Feed) -> None:
+    """Spark's own watermark would drop both: it compares milliseconds and drops what equals the maximum."""
+    feed.add([(1.000001, "a", "k1")]).add(
+        [(1.000001, "a", "k2"), (1.000002, "b", "k1"), (1.000002, "b", "k2")]
+    )
+    reports = feed.add([(None, "", "")]).run()
+    assert feed.found() == [(1.000001, 1.000002)] * 2
+    assert not any(report["observedMetrics"]["spaseq_late"]["late"] for report in reports)
+
+
+def test_late_events_are_counted_and_quarantined(feed: Feed) -> None:
+    """Each once, however many partitions its mappings would have gone to, and also if it matches nothing."""
+    feed.add([(10, "a", "k")]).add([(7, "a", "k"), (7, "nothing", "k"), (8, "a", "k")]).add(
+        [(12, "b", "k"), (None, "", "")]
+    )
+    place = str(feed.folder / "late")
+    reports = feed.run(lateness="2s", on_bad_input="quarantine", quarantine=place)
+    assert [report["observedMetrics"]["spaseq_late"]["late"] or 0 for report in reports] == [0, 2, 0]
+    kept = list(quarantined(place))
+    assert len(kept) == 2
+    assert all("came after the watermark 1970-01-01T00:00:08Z" in str(each["reason"]) for each in kept)
+    assert feed.found() == [(8, 12), (10, 12)]
+
+
+def test_a_promise_lets_time_pass_without_events(feed: Feed) -> None:
+    """A row without triples: nothing before its time will come. Trailing negation is decided by it."""
+    text = QUERY.format(form="SELECT ?k", seq="A ; B!")
+    feed.add([(1, "a", "k")]).add([(11, "", "")])
+    feed.run(text)
+    assert feed.found() == []
+    feed.add([(11.000001, "", "")]).run(text)
+    assert feed.found() == [(1, 11)]
+
+
+def test_an_idle_stream_is_waited_for_only_so_long(spark: SparkSession, tmp_path: Path) -> None:
+    """``stream_lag`` bounds how far behind the fastest one a stream may be."""
+    text = PAIRS.replace(
+        "FROM STREAM S <http://ex.org/s>", "FROM STREAM S <http://ex.org/s> FROM STREAM T <urn:t>"
+    )
+    found = []
+    for name, options in (("stalls", {}), ("goes on", {"stream_lag": "5s"})):
+        (tmp_path / name).mkdir()
+        feed = Feed(spark, tmp_path / name)
+        feed.add([(1, "a", "k"), (2, "b", "k")]).add([(30, "a", "k")]).run(text, **options)
+        found.append(feed.found())
+    assert found == [[], [(1, 2)]]
+
+
+@pytest.mark.parametrize("partition", ["", "PARTITION BY ?k"])
+def test_state_of_idle_keys_is_dropped(feed: Feed, partition: str) -> None:
+    """A hundred thousand keys with one event each: after their windows the store has nothing of any key.
+
+    A head per bucket stays for ever, however many keys there were: it says how far time has come, without which
+    nobody could tell after a restart which events are late, and what the checkpoint belongs to.
+    """
+    text = PAIRS.replace("WHERE", f"{partition} WHERE")
+    feed.add([(i / 100_000, "a", f"k{i}") for i in range(100_000)]).add([(5, "nothing", "x")])
+    feed.run(text)
+    before = feed.stored()
+    feed.add([(60, "nothing", "x")])
+    reports = feed.run(text)
+    after = feed.stored()
+    assert sum(before.values()) > 1_000_000
+    assert [name for _, name in after] == ["head"] * 4
+    assert sum(after.values()) < 2_000
+    assert reports[-1]["stateOperators"][0]["numRowsTotal"] == len(after)
+
+
+def test_a_micro_batch_writes_what_it_touched(feed: Feed) -> None:
+    """One per cent of the keys move: the store gets far less than the whole state."""
+    text = PAIRS.replace("10 SECONDS", "1 HOURS")
+    feed.add([(i / 100_000, "a", f"k{i}") for i in range(50_000)]).add([(2, "nothing", "x")])
+    feed.run(text)
+    whole, written = sum(feed.stored().values()), feed.written()
+    feed.add([(3 + i / 100_000, "a", f"k{i}") for i in range(500)]).add([(4, "nothing", "x")])
+    feed.run(text)
+    assert feed.written() - written < whole / 10
+
+
+def test_another_query_cannot_take_up_a_checkpoint(feed: Feed) -> None:
+    """It is refused, and the sentence says what to do."""
+    feed.add([(1, "a", "k")]).run()
+    feed.add([(2, "b", "k")])
+    with pytest.raises(Exception, match="STREAM_FAILED") as failed:
+        feed.run(PAIRS.replace("10 SECONDS", "11 SECONDS"))
+    problem = problem_of(failed.value)
+    assert isinstance(problem, IncompatibleCheckpoint)
+    assert "start with a new checkpoint" in str(problem)
+
+
+class _OlderRelease(SequenceProcessor):
+    """Writes heads as a release with another state version would."""
+
+    def handleInputRows(self, *given: Any, **named: Any) -> Iterator[pd.DataFrame]:  # noqa: N802
+        yield from super().handleInputRows(*given, **named)
+        (head,) = self._state.getValue(("head",))
+        self._state.updateValue(("head",), (json.dumps({**json.loads(head), "version": 0}).encode(),))
+
+
+def test_state_of_another_version_is_refused(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sentence names both versions and what to do."""
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])
+    with monkeypatch.context() as older:
+        older.setattr(match_module, "SequenceProcessor", _OlderRelease)
+        feed.add([(1, "a", "k")]).run()
+    with pytest.raises(Exception, match="STREAM_FAILED") as failed:
+        feed.add([(2, "b", "k")]).run()
+    problem = problem_of(failed.value)
+    assert isinstance(problem, IncompatibleCheckpoint)
+    assert "state of version 0, this release reads version 1; finish the run with the release" in str(problem)
+
+
+def test_distinct_and_ask_hold_over_all_buckets_and_micro_batches(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """DISTINCT keeps one of equal answers, ASK answers once and never again, also after a restart."""
+    events: list[Event] = [(1, "a", f"k{i}") for i in range(8)]
+    closing: list[Event] = [(2, "b", f"k{i}") for i in range(8)]
+    found = {}
+    for name, form in (("distinct", "SELECT DISTINCT ?w"), ("ask", "ASK")):
+        (tmp_path / name).mkdir()
+        feed = Feed(spark, tmp_path / name)
+        text = QUERY.format(form=form, seq="A ; B")
+        feed.add(events).add(closing).add([(3, "nothing", "x")]).run(text)
+        feed.add([(4, "a", "k1"), (5, "b", "k1")]).add([(None, "", "")]).run(text)
+        found[name] = feed.found()
+    assert found == {"distinct": [(1, 2), (4, 5)], "ask": [(1, 2)]}

@@ -41,8 +41,8 @@ def query_text(parts: Mapping[str, object], params: Params) -> str:
     if "within" in parts:
         lines.append(f"WITHIN {part('within')}")
     lines += [f"FROM STREAM {alias} <{iri}>" for alias, iri in streams_of(parts).items()]
-    if "partition" in parts:
-        lines.append(f"PARTITION BY {part('partition')}")
+    if partition := part("partition"):
+        lines.append(f"PARTITION BY {partition}")
     lines += ["WHERE {", f"  SEQ ({sequence})"]
     gpms = parts.get("gpm", {})
     assert isinstance(gpms, dict)

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src"
@@ -76,10 +77,25 @@ def test_python_sessions_in_the_documentation_run(page: Path) -> None:
     assert not outcome, "".join(outcome)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=relative)
+def commands(page: Path) -> list[str]:
+    """The `$ …` lines of a page's `console` blocks, each with what it prints."""
+    return re.split(r"^\$ ", "\n".join(blocks(page, "console")), flags=re.MULTILINE)[1:]
+
+
+def marked(page: Path) -> ParameterSet:
+    """A page, marked if one of its commands starts Spark."""
+    asked = [part.partition("\n")[0] for part in commands(page)]
+    on_spark = any(
+        line.startswith(("spaseq demo", "spaseq run")) and not re.search("--engine local|--help", line)
+        for line in asked
+    )
+    return pytest.param(page, id=relative(page), marks=[pytest.mark.spark] if on_spark else [])
+
+
+@pytest.mark.parametrize("page", [marked(page) for page in PAGES])
 def test_commands_in_the_documentation_print_what_is_shown(page: Path) -> None:
     """The `$ spaseq …` lines of a `console` block are run in the project's folder, in order."""
-    for part in re.split(r"^\$ ", "\n".join(blocks(page, "console")), flags=re.MULTILINE)[1:]:
+    for part in commands(page):
         command, _, expected = part.partition("\n")
         name, *arguments = shlex.split(command)
         assert name == "spaseq", f"only spaseq commands are run: {command}"

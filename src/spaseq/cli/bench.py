@@ -55,7 +55,7 @@ class Bench(click.Group):
 
     @staticmethod
     def _names(name: str) -> bool:
-        return bool(_chosen(name, folder_of_benchmarks()))
+        return bool(chosen(name, folder_of_benchmarks()))
 
 
 @click.group(cls=Bench)
@@ -193,7 +193,7 @@ def _load(names: tuple[str, ...]) -> list[Benchmark]:
     folder = folder_of_benchmarks()
     chosen: list[Path] = []
     for name in names:
-        found = _chosen(name, folder)
+        found = chosen(name, folder)
         if not found:
             near = did_you_mean(name, [path.stem for path in folder.glob("*.bench")])
             raise InvalidArgument(f"there is no benchmark `{name}` in {folder}{near}")
@@ -201,7 +201,7 @@ def _load(names: tuple[str, ...]) -> list[Benchmark]:
     return [load_benchmark(path) for path in chosen] if names else load_all(folder)
 
 
-def _chosen(name: str, folder: Path) -> list[Path]:
+def chosen(name: str, folder: Path) -> list[Path]:
     """The files that a name stands for: its own, else its group's, else all whose names begin with it."""
     from spaseq.bench.declared import load_benchmark
 

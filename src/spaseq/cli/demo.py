@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 import spaseq
-from spaseq.cli.queries import compile_or_exit, show
+from spaseq.cli.queries import compile_or_exit, show, show_problem
 from spaseq.cli.tables import Cells, columns, spelled
+from spaseq.errors import SpaseqError
 
 if TYPE_CHECKING:
     from spaseq.model.events import GraphEvent
@@ -29,7 +30,14 @@ WHY_NOT = """\
 
 
 @click.command
-def demo() -> None:
+@click.option(
+    "--engine",
+    type=click.Choice(["spark", "local"]),
+    default="spark",
+    show_default=True,
+    help="Where it runs; `local` is this process and needs no Java.",
+)
+def demo(engine: str) -> None:
     """Play a bundled example and show its matches with the events that made them."""
     _title("The query", f"{QUERY.name}: when should a house switch from fuel to stored solar power?")
     text = QUERY.read_text(encoding="utf-8")
@@ -42,7 +50,11 @@ def demo() -> None:
     events = read_events(query)
     _title("The streams", f"{len(events)} events, read from {len(STREAMS)} files")
     click.echo(_indented(columns(_event_rows(query, events))))
-    matches = answer(query, events)
+    try:
+        matches = answer(query, engine)
+    except SpaseqError as problem:
+        show_problem(problem)
+        raise SystemExit(1) from None
     _title("The matches", f"{len(matches)}, each with the events that made it")
     click.echo(_indented(_matches(query, matches)))
     _title("Why not more")
@@ -66,17 +78,16 @@ def read_events(query: CompiledQuery) -> list[GraphEvent]:
     return sorted(found, key=lambda event: event.time)
 
 
-def answer(query: CompiledQuery, events: list[GraphEvent]) -> list[Match]:
-    """The matches, by the reference."""
-    from pyoxigraph import RdfFormat, parse
+def answer(query: CompiledQuery, engine: str) -> list[Match]:
+    """The matches, in order of time."""
+    streams = {alias: FOLDER / name for alias, name in STREAMS.items()}
+    knowledge = {iri: FOLDER / name for iri, name in KNOWLEDGE.items()}
+    if engine == "local":
+        return list(spaseq.run(query, streams, knowledge))
+    from spaseq.spark.show import matches_on_spark
 
-    from spaseq.reference import answers
-
-    knowledge = {
-        iri: [quad.triple for quad in parse((FOLDER / name).read_bytes(), format=RdfFormat.TURTLE)]
-        for iri, name in KNOWLEDGE.items()
-    }
-    return answers(query.algebra, events, knowledge, query.normal_text)
+    click.echo("Spark starts in local mode: this takes a few seconds", err=True)
+    return matches_on_spark(query, streams, knowledge)
 
 
 # --- showing ------------------------------------------------------------------------------------
@@ -174,4 +185,7 @@ def _next_steps() -> str:
         ("write your own", "docs/tutorials/first-match.md: a first match in ten minutes"),
         ("look something up", "docs/reference: operators, errors, commands"),
     ]
-    return columns(rows)
+    streams = [f"--stream {alias}={folder / name}" for alias, name in STREAMS.items()]
+    graphs = [f"--kb {iri}={folder / name}" for iri, name in KNOWLEDGE.items()]
+    command = " \\\n  ".join([f"spaseq run {folder / QUERY.name} --provenance", *streams, *graphs])
+    return f"{columns(rows)}\n\nrun it yourself, and then change the query:\n\n{_indented(command)}"

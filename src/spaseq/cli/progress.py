@@ -33,6 +33,11 @@ def progress_bar(wanted: bool | None) -> Iterator[Callable[[Status], None]]:
         task = bar.add_task("run", total=None, told="reading")
 
         def show(status: Status) -> None:
+            if status.tasks is not None:
+                done, total = status.tasks
+                told = f"{done} of {total} tasks  {status.events:,} events  {status.matches:,} matches"
+                bar.update(task, completed=done, total=total or None, told=told)
+                return
             speed = bar.tasks[0].speed or 0
             told = (
                 f"{status.events:,} events  {speed:,.0f}/s  {status.matches:,} matches  {status.runs:,} runs"

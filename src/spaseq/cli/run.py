@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
 import click
 
@@ -24,19 +21,20 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from spaseq.engine.inputs import NamedQuery
-    from spaseq.engine.request import Report, RunRequest, Stop
+    from spaseq.engine.request import Report, RunRequest, Status, Stop
     from spaseq.io.results import OutputFormat
 
 FAILED = 1
 """The exit status of a run that failed."""
 BROKEN_PIPE = 141
 """The exit status if nobody reads the output any more: what shells report for other commands."""
-SPARK = "spaseq.spark.command"
-"""The module whose `run_on_spark(request, master)` runs a request on Spark and gives the exit status."""
-NO_SPARK = (
-    "the Spark engine, the default, cannot run here: {why}. `--engine local` runs the same queries in this "
-    "process and needs no Java"
-)
+
+
+class Run(Protocol):
+    """A run on either engine: everything that can be wrong with its request was checked when it was made."""
+
+    def run(self, show: Callable[[Status], None]) -> Report:
+        """Do the work; the status is shown as it goes on."""
 
 
 @click.command
@@ -47,20 +45,34 @@ def run(**given: Unpack[Arguments]) -> None:
     Exit status 0 if the run ended, 1 if it failed, 2 if the command line or a query is wrong, 130 after
     Ctrl-C (with --follow Ctrl-C is the usual end, so there it is 0).
     """
+    from spaseq.cli.progress import progress_bar
+    from spaseq.engine.request import Stop
+
     with _ending():
-        raise SystemExit(_dispatch(_request(given), given))
+        request, stop = _request(given), Stop()
+        prepared = _prepared(request, given, stop)
+        with _signals(stop), progress_bar(given["progress"]) as show:
+            report = prepared.run(show)
+        _tell(request, report)
+        as_usual = report.stopped is None or request.follow
+        raise SystemExit(0 if as_usual else 128 + (report.stopped or 0))
 
 
-def _dispatch(request: RunRequest, given: Arguments) -> int:
-    """Hand the request to an engine; the exit status."""
+def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> Run:
+    """The run on the engine that was asked for."""
+    if request.checkpoint is not None and request.output is None:
+        _say(
+            "warning",
+            "matches on standard output cannot be taken back: after a crash those since the last "
+            "checkpoint come again; give --output PATH to have each exactly once",
+        )
     if given["engine"] == "local":
-        return _locally(request, given["progress"])
-    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
-        raise InvalidArgument(NO_SPARK.format(why="there is no Java (`make doctor` says how to install it)"))
-    if find_spec("spaseq.spark") is None or find_spec(SPARK) is None:
-        raise InvalidArgument(NO_SPARK.format(why="it is not part of this version"))
-    run_on_spark: Callable[[RunRequest, str], int] = import_module(SPARK).run_on_spark
-    return run_on_spark(request, given["master"])
+        from spaseq.engine.job import LocalRun
+
+        return LocalRun(request, stop)
+    from spaseq.spark.command import SparkRun
+
+    return SparkRun(request, given["master"], stop)
 
 
 # --- the request ----------------------------------------------------------------------------------
@@ -98,6 +110,7 @@ def _request(given: Arguments) -> RunRequest:
         checkpoint=given["checkpoint"],
         checkpoint_every=as_duration(given["checkpoint_every"], "time between checkpoints"),
         max_runs=given["max_runs"],
+        max_memory=given["max_memory"],
     )
 
 
@@ -117,28 +130,7 @@ def _graphs(item: NamedQuery) -> tuple[str, ...]:
     return knowledge_graphs(item.query.rewritten)[0]
 
 
-# --- in this process ------------------------------------------------------------------------------
-
-
-def _locally(request: RunRequest, progress: bool | None) -> int:
-    from spaseq.cli.progress import progress_bar
-    from spaseq.engine.job import LocalRun
-    from spaseq.engine.request import Stop
-
-    if request.checkpoint is not None and request.output is None:
-        _say(
-            "warning",
-            "matches on standard output cannot be taken back: after a crash those since the last "
-            "checkpoint come again; give --output PATH to have each exactly once",
-        )
-    stop = Stop()
-    prepared = LocalRun(request, stop)
-    with _signals(stop), progress_bar(progress) as show:
-        report = prepared.run(show)
-    _tell(request, report)
-    if report.stopped is None or request.follow:
-        return 0
-    return 128 + report.stopped
+# --- while it runs, and after ---------------------------------------------------------------------
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Any, TypedDict, TypeVar
 
 import click
 
+from spaseq.cli.arguments import Size
 from spaseq.io.bad_input import POLICIES, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
@@ -45,6 +46,7 @@ class Arguments(TypedDict):
     checkpoint: Path | None
     checkpoint_every: str
     max_runs: int
+    max_memory: int | None
     progress: bool | None
 
 
@@ -150,6 +152,12 @@ _OPTIONS = (
         default=10_000_000,
         show_default=True,
         help="Partial matches that may wait at one time; more of them end the run.",
+    ),
+    _option(
+        "--max-memory",
+        metavar="SIZE",
+        type=Size(),
+        help="Memory that partial matches may take, for example 500M or 2G; more ends the run.",
     ),
     _option(
         "--progress/--no-progress",

@@ -14,7 +14,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.answers import Answers, matches
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.encode import encode_pushed
-from spaseq.engine.machine import FOREVER, Machine, MachineOptions
+from spaseq.engine.machine import FOREVER, Machine, MachineOptions, check_limits
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.errors import InvalidArgument, listed
@@ -86,8 +86,7 @@ class Engine:
         compile_kernels: bool | None = None,
         with_events: bool = True,
     ) -> None:
-        if max_runs is not None and max_runs < 1:
-            raise InvalidArgument(f"max_runs must be at least 1 or None, not {max_runs!r}")
+        check_limits(max_runs, max_memory)
         self.query = as_query(query)
         self.program = build_program(self.query)
         self.knowledge = as_knowledge(knowledge, rdfs=rdfs)

@@ -44,7 +44,7 @@ class LocalRun:
             self._inputs = find_inputs(self._streams, self._given, options)
         self.format = chosen_format(queries, request.output_format)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
-        limits = SessionOptions(request.max_runs, request.provenance)
+        limits = SessionOptions(request.max_runs, request.provenance, max_memory=request.max_memory)
         self.session = Session(queries, knowledge, wall_clock(), limits)
         whole = self.session.needs_whole_instants
         self.buffer = ReorderBuffer(options.lateness or 0, whole_instants=whole) if request.follow else None

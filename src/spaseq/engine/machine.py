@@ -21,6 +21,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.engine.answers import Answers, answer_columns, distinct, first_only, stacked
 from spaseq.engine.events import EventLog
+from spaseq.errors import InvalidArgument
 from spaseq.model.batch import EMPTY, EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
@@ -46,6 +47,13 @@ class MachineOptions:
     """Compute the deterministic identity of every match, which needs a digest of every event."""
     max_memory: int | None = None
     """The most bytes that runs may take."""
+
+
+def check_limits(max_runs: int | None, max_memory: int | None) -> None:
+    """Refuse limits that nothing could keep."""
+    for name, value in (("max_runs", max_runs), ("max_memory", max_memory)):
+        if value is not None and value < 1:
+            raise InvalidArgument(f"{name} must be at least 1 or None, not {value!r}")
 
 
 DEFAULT_OPTIONS = MachineOptions()

@@ -33,17 +33,23 @@ class RunRequest:
     checkpoint: Path | None = None
     checkpoint_every: int = CHECKPOINT_EVERY
     max_runs: int | None = 10_000_000
+    max_memory: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a run stands; ``expected`` is the number of events there are, if that is known."""
+    """How a run stands.
+
+    ``expected`` is the number of events there are, if that is known; ``tasks`` how many tasks of the running stages
+    of Spark are done, and how many there are.
+    """
 
     events: int = 0
     matches: int = 0
     runs: int = 0
     bad: int = 0
     expected: int | None = None
+    tasks: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

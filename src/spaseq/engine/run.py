@@ -54,6 +54,7 @@ def run(
     on_bad_input: Policy = "quarantine",
     quarantine: PathLike = QUARANTINE,
     max_runs: int | None = 10_000_000,
+    max_memory: int | None = None,
     with_events: bool = True,
 ) -> Iterator[Match]:
     """The matches of a query over a finite input, in order of time, found as you ask for them.
@@ -64,7 +65,8 @@ def run(
     are taken the same way, and events that come later are bad input.
 
     ``knowledge`` gives background graphs by IRI: paths or graphs. ``on_bad_input`` is ``fail``, ``skip`` or
-    ``quarantine``, which keeps it in the file ``quarantine``. Without ``with_events`` matches name neither
+    ``quarantine``, which keeps it in the file ``quarantine``. ``max_runs`` and ``max_memory`` (bytes) bound the
+    state; reaching them is an error that names the step that grows. Without ``with_events`` matches name neither
     their events nor themselves, and large inputs are read much faster.
     """
     queries = [NamedQuery("query", as_query(query))]
@@ -75,7 +77,7 @@ def run(
     inputs = find_inputs(declared_streams(queries), resolved, options)
     kept = QuarantineFile(Path(quarantine))
     handler = BadInputHandler(on_bad_input, kept if on_bad_input == "quarantine" else None)
-    limits = SessionOptions(max_runs, with_events)
+    limits = SessionOptions(max_runs, with_events, max_memory=max_memory)
     session = Session(queries, as_knowledge(knowledge, rdfs=rdfs), wall_clock(), limits)
     return _matches(session, inputs, options, Reports(handler, session.dictionary), kept)
 

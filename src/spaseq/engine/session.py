@@ -15,10 +15,9 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.answers import Answers, matches
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.inputs import NamedQuery, declared_streams
-from spaseq.engine.machine import Machine, MachineOptions
+from spaseq.engine.machine import Machine, MachineOptions, check_limits
 from spaseq.engine.reorder import in_order
 from spaseq.engine.replay import Portion
-from spaseq.errors import InvalidArgument
 from spaseq.io.results import Form
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
@@ -90,11 +89,15 @@ class QueryRun:
 
 @dataclass(frozen=True, slots=True)
 class SessionOptions:
-    """How a session works: the limit on runs, and whether matches name their events and themselves."""
+    """How a session works: the limits on state, and whether matches name their events and themselves."""
 
     max_runs: int | None = 10_000_000
     with_events: bool = False
     compile_kernels: bool | None = None
+    max_memory: int | None = None
+
+    def __post_init__(self) -> None:
+        check_limits(self.max_runs, self.max_memory)
 
 
 class Session:
@@ -110,8 +113,6 @@ class Session:
         now: Literal,
         options: SessionOptions,
     ) -> None:
-        if options.max_runs is not None and options.max_runs < 1:
-            raise InvalidArgument(f"max_runs must be at least 1 or None, not {options.max_runs!r}")
         self.dictionary = TermDictionary()
         programs = [build_program(item.query) for item in queries]
         for program in programs:
@@ -132,7 +133,9 @@ class Session:
         self, item: NamedQuery, program: Program, knowledge: Knowledge, now: Literal, options: SessionOptions
     ) -> Machine:
         identified = options.with_events or form_of(item) == "construct"
-        machine = MachineOptions(options.max_runs, options.compile_kernels, identified, identified)
+        machine = MachineOptions(
+            options.max_runs, options.compile_kernels, identified, identified, options.max_memory
+        )
         return Machine(program, self.dictionary, knowledge, now=now, options=machine)
 
     @property

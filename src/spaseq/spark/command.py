@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import signal
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +15,11 @@ from pyspark.sql import Observation
 from spaseq.engine.embedded import as_knowledge
 from spaseq.engine.inputs import resolve_streams
 from spaseq.engine.output import chosen_format
-from spaseq.engine.request import Report, RunRequest, Status
+from spaseq.engine.request import Report, RunRequest, Status, Stop, Stopped
 from spaseq.engine.session import form_of
 from spaseq.io.sources import Source
 from spaseq.planner.program import build_program
+from spaseq.spark.background import MOMENT, Background, our_signals, tasks_of
 from spaseq.spark.files import EventFiles, read_events
 from spaseq.spark.match import match_all
 from spaseq.spark.problems import kept_log
@@ -33,20 +33,11 @@ if TYPE_CHECKING:
 Show = Callable[[Status], None]
 
 
-def run_on_spark(request: RunRequest, master: str | None = None, show: Show = lambda _: None) -> int:
-    """Run a request; the exit status. What the output does not show is told on standard error."""
-    report = SparkRun(request, master).run(show)
-    _tell(request, report)
-    if report.stopped is None or request.follow:
-        return 0
-    return 128 + report.stopped
-
-
 class SparkRun:
     """One run. Making it checks everything that can be wrong with a request; `run` does the work."""
 
-    def __init__(self, request: RunRequest, master: str | None = None) -> None:
-        self.request, self.master = request, master or "local[*]"
+    def __init__(self, request: RunRequest, master: str | None = None, stop: Stop | None = None) -> None:
+        self.request, self.master, self.stop = request, master or "local[*]", stop or Stop()
         self.inputs = resolve_streams(request.queries, request.streams)
         self.knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         for query in request.queries:
@@ -63,12 +54,13 @@ class SparkRun:
         options = self.request.input
         return EventFiles(tuple(self.inputs[iri]), options.file_format, options.read, "fail", None)
 
-    def run(self, show: Show) -> Report:
-        """Do the work; how it stands is shown after every micro-batch."""
+    def run(self, show: Show = lambda _: None) -> Report:
+        """Do the work; how it stands is shown every moment."""
         with ExitStack() as stack:
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spaseq-")))
             with kept_log() as log:
-                spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
+                with our_signals():
+                    spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
                 stack.callback(spark.stop)
                 spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
                 if self.request.checkpoint is None and not self.request.follow:
@@ -94,7 +86,8 @@ class SparkRun:
     def answers(self, frames: Mapping[str, DataFrame], quarantine: Path, **more: Any) -> DataFrame:
         """The answers of all queries."""
         queries = {name: query.query for name, query in self.names.items()}
-        options = {**self.options(quarantine), "max_runs": self.request.max_runs, **more}
+        limits = {"max_runs": self.request.max_runs, "max_memory": self.request.max_memory}
+        options = {**self.options(quarantine), **limits, **more}
         frame = match_all(queries, frames, self.knowledge, provenance=self.identified, **options)
         return frame.sortWithinPartitions("time", "start") if not frame.isStreaming else frame
 
@@ -128,38 +121,18 @@ class _Finite:
             for iri, paths in run.inputs.items()
         }
         counted = Observation("spaseq")
+        job = Background(run.answers(frames, quarantine, metrics=counted).write.parquet, str(answers))
         try:
-            run.answers(frames, quarantine, metrics=counted).write.parquet(str(answers))
-        except KeyboardInterrupt:
-            return Report(self._writing.status, signal.SIGINT)
+            while not job.done:
+                run.stop.wait(MOMENT)
+                show(replace(self._writing.status, tasks=tasks_of(self._spark)))
+        except Stopped:
+            self._spark.sparkContext.cancelAllJobs()
+            return Report(self._writing.status, run.stop.signal)
+        job.result()
         record = self._writing.record
         record.events, record.bad = counted.get["events"] or 0, counted.get["bad"] or 0
         self._writing.take(answers, sorted(quarantine.glob("*.jsonl")))
         self._writing.finish()
         show(self._writing.status)
         return Report(self._writing.status)
-
-
-# --- words --------------------------------------------------------------------------------------
-
-
-def _tell(request: RunRequest, report: Report) -> None:
-    """What happened, as far as the output does not show it, in the words of the other engine."""
-    status = report.status
-    if report.already_done:
-        _say("note", f"this run had ended, its checkpoint says; remove {request.checkpoint} to start again")
-    bad = f"{status.bad:,} bad event{'' if status.bad == 1 else 's'}"
-    if status.bad and request.on_bad_input == "quarantine":
-        _say("warning", f"{bad} quarantined in {request.quarantine}")
-    elif status.bad:
-        _say("warning", f"{bad} skipped")
-    if report.stopped is not None:
-        again = "; the same command goes on from here" if request.checkpoint is not None else ""
-        _say(
-            "note",
-            f"stopped by Ctrl-C: {status.events:,} events read, {status.matches:,} matches written{again}",
-        )
-
-
-def _say(kind: str, text: str) -> None:
-    sys.stderr.write(f"{kind}: {text}\n")

@@ -57,6 +57,7 @@ class Job:
     now: Literal | None = None
     provenance: bool = False
     max_runs: int | None = 10_000_000
+    max_memory: int | None = None
     reading: ReadOptions = DEFAULTS
     on_bad: Policy = "fail"
     quarantine: str | None = None

@@ -14,6 +14,7 @@ from pyspark.sql.types import StructType, TimestampType
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.embedded import as_query, wall_clock
+from spaseq.engine.machine import check_limits
 from spaseq.errors import InvalidArgument
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.planner.compiled import CompiledQuery
@@ -53,6 +54,7 @@ class MatchOptions:
     quarantine: str | None = None
     partitions: int | None = None
     max_runs: int | None = 10_000_000
+    max_memory: int | None = None
     lateness: str | int = 0
     stream_lag: str | int | None = None
     metrics: Observation | str | None = None
@@ -72,6 +74,7 @@ def match(
     quarantine: str | None = None,
     partitions: int | None = None,
     max_runs: int | None = 10_000_000,
+    max_memory: int | None = None,
     lateness: str | int = 0,
     stream_lag: str | int | None = None,
     metrics: Observation | str | None = None,
@@ -85,7 +88,7 @@ def match(
 
     ``format`` is the syntax of ``value`` columns, whose graphs name their own time with
     ``timestamp_predicate`` unless there is a ``time`` column. ``partitions`` is the number of buckets that keys
-    and windows are spread over.
+    and windows are spread over; ``max_runs`` and ``max_memory`` (bytes) bound the state of each.
 
     On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
     slowest stream, ``lateness`` behind its latest event; a stream that is more than ``stream_lag`` of event time
@@ -103,6 +106,7 @@ def match(
         quarantine=quarantine,
         partitions=partitions,
         max_runs=max_runs,
+        max_memory=max_memory,
         lateness=lateness,
         stream_lag=stream_lag,
         metrics=metrics,
@@ -202,8 +206,7 @@ def _job(
     buckets = _default_buckets(spark) if options.partitions is None else options.partitions
     if buckets < 1:
         raise InvalidArgument(f"`partitions` must be at least 1, not {buckets}")
-    if options.max_runs is not None and options.max_runs < 1:
-        raise InvalidArgument(f"max_runs must be at least 1 or None, not {options.max_runs!r}")
+    check_limits(options.max_runs, options.max_memory)
     tasks, streams = make_tasks(queries, buckets, streaming=streaming)
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
     known = knowledge if isinstance(knowledge, Knowledge) else Knowledge(knowledge or {}, rdfs=options.rdfs)
@@ -218,6 +221,7 @@ def _job(
         wall_clock(),
         options.provenance,
         options.max_runs,
+        options.max_memory,
         ReadOptions(options.timestamp_predicate, keep_names=options.provenance),
         checked_policy(options.on_bad_input, options.quarantine),
         options.quarantine,

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
 from spaseq.engine.checkpoint import IncompatibleCheckpoint, prepare
-from spaseq.engine.request import Report, Status
+from spaseq.engine.request import Report, Status, Stopped
 from spaseq.engine.snapshot import fingerprint
+from spaseq.spark.background import MOMENT, tasks_of
 from spaseq.spark.files import read_events, scheduled_events
 from spaseq.spark.run_output import Record, Writing
 from spaseq.spark.schedule import Schedule, make_schedule
@@ -86,14 +87,15 @@ class MicroBatches:
         writer = writer.option("checkpointLocation", str(self._folder / "spark"))
         self._query = writer.trigger(**cast(Any, trigger)).start()
         try:
-            while not self._query.awaitTermination(1) and not writing.answered:
+            while self._query.isActive and not writing.answered:
+                self._run.stop.wait(MOMENT)
                 self._count()
-                show(writing.status)
-        except KeyboardInterrupt:
-            with suppress(KeyboardInterrupt):
-                self._query.stop()
-            return Report(writing.status, signal.SIGINT)
+                show(replace(writing.status, tasks=tasks_of(self._spark)))
+        except Stopped:
+            self._query.stop()
+            return Report(writing.status, self._run.stop.signal)
         self._query.stop()
+        self._query.awaitTermination()  # raises what the query failed of
         self._count()
         writing.finish()
         writing.record.finished = True

@@ -33,7 +33,12 @@ class Sequencer:
     def __init__(self, job: Job, task: Task, bucket: int) -> None:
         self.job, self.task, self.bucket = job, task, bucket
         self.dictionary = TermDictionary()
-        options = MachineOptions(job.max_runs, with_events=job.provenance, with_identity=job.provenance)
+        options = MachineOptions(
+            job.max_runs,
+            with_events=job.provenance,
+            with_identity=job.provenance,
+            max_memory=job.max_memory,
+        )
         self.machine = Machine(task.program, self.dictionary, job.knowledge, now=job.now, options=options)
         self.held: list[Block] = []
         self._hashes = KeyHashes(self.dictionary)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import spaseq
-from spaseq.errors import SpaseqError
+from spaseq.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,7 +31,7 @@ DEFAULTS: Final = {
 """What `new_session` sets unless told otherwise; the README of the state store asks for the last two."""
 
 
-class JavaMissing(SpaseqError):
+class JavaMissing(InvalidArgument):
     """Spark needs Java, and there is none."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from spaseq.cli.bench import bench, folder_of_benchmarks
+from spaseq.cli.bench import bench, chosen, folder_of_benchmarks
 
 RUNNER = CliRunner()
 
@@ -41,6 +41,32 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one() -> None:
     done = RUNNER.invoke(bench, ["run", "limmit"])
     assert done.exit_code == 2
     assert "did you mean `limit`" in done.output
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("limit", {"limit"}),
+        ("fig18", {"fig18-cards", "fig18-stocks"}),
+        ("fig16", {"fig15-cards", "fig15-smartgrid", "fig15-stocks", "fig15-traffic"}),
+        ("growth", {"fig15-stocks", "growth-events", "growth-keys", "growth-steps"}),
+        ("spark", {"spark-scaling"}),
+        ("lat", {"latency"}),
+    ],
+)
+def test_a_name_may_stand_for_several(name: str, expected: set[str]) -> None:
+    """Its own file, else its group, else all that begin with it."""
+    assert {path.stem for path in chosen(name, folder_of_benchmarks())} == expected
+
+
+def test_a_broken_file_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 2, no traceback."""
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "mine.bench").write_text("title = ", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    done = RUNNER.invoke(bench, ["mine"])
+    assert done.exit_code == 2
+    assert "not TOML" in done.output
 
 
 def test_peers_are_listed_with_whether_they_are_ready() -> None:

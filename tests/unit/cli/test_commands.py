@@ -174,7 +174,7 @@ def test_explain_of_a_wrong_query_shows_its_errors(write: Write) -> None:
 
 def test_the_demo_shows_query_plan_streams_matches_and_the_way_on() -> None:
     """From nothing to matches in one command."""
-    done = run("demo")
+    done = run("demo", "--engine", "local")
     assert (done.exit_code, done.stderr) == (0, "")
     titles = [line.split(":")[0] for line in done.stdout.splitlines() if line and not line.startswith(" ")]
     assert titles == [
@@ -194,7 +194,7 @@ def test_the_demo_finds_what_it_says() -> None:
 
     query = compile_query(QUERY.read_text(encoding="utf-8"))
     events = read_events(query)
-    matches = answer(query, events)
+    matches = answer(query, "local")
     found = [(match.bindings["house"].value[-2:], match.time.strftime("%H:%M")) for match in matches]
     assert len(events) == 20
     assert found == [("H1", "10:14"), ("H3", "10:37"), ("H2", "10:37")]

@@ -248,7 +248,8 @@ def test_without_an_engine_here_spark_is_asked_for(folder: Path, monkeypatch: py
     monkeypatch.delenv("JAVA_HOME", raising=False)
     done = CliRunner().invoke(main, ["run", "rise.spaseq", "--stream", "S1=two.nq"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "`--engine local` runs the same queries" in done.stderr
+    assert "install it (`apt install" in done.stderr
+    assert "use `--engine local`, which works without it" in done.stderr
 
 
 # --- bad input ------------------------------------------------------------------------------------

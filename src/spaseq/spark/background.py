@@ -1,0 +1,58 @@
+"""A Spark job beside the main thread, which stays free for signals and for the progress bar."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from threading import Thread
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MOMENT: Final = 0.1
+"""Seconds between two looks at a running job."""
+
+
+class Background:
+    """An action that runs in a thread of its own."""
+
+    def __init__(self, action: Callable[[str], object], argument: str) -> None:
+        self._future: Future[object] = Future()
+        Thread(target=self._work, args=(action, argument), daemon=True).start()
+
+    def _work(self, action: Callable[[str], object], argument: str) -> None:
+        try:
+            self._future.set_result(action(argument))
+        except BaseException as error:  # noqa: BLE001 - handed to the main thread by `result`
+            self._future.set_exception(error)
+
+    @property
+    def done(self) -> bool:
+        """True if it has ended, well or not."""
+        return self._future.done()
+
+    def result(self) -> None:
+        """Wait for the end; raise what the action raised."""
+        self._future.result()
+
+
+def tasks_of(spark: SparkSession) -> tuple[int, int]:
+    """How many tasks of the running stages are done, and how many there are."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [info for info in map(tracker.getStageInfo, tracker.getActiveStageIds()) if info is not None]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+
+@contextmanager
+def our_signals() -> Iterator[None]:
+    """Keep the handlers of signals as they are: PySpark puts its own in their place when it starts."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.getsignal(number) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

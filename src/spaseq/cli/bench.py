@@ -191,14 +191,14 @@ def _load(names: tuple[str, ...]) -> list[Benchmark]:
     from spaseq.bench.declared import load_all, load_benchmark
 
     folder = folder_of_benchmarks()
-    chosen: list[Path] = []
+    paths: list[Path] = []
     for name in names:
         found = chosen(name, folder)
         if not found:
             near = did_you_mean(name, [path.stem for path in folder.glob("*.bench")])
             raise InvalidArgument(f"there is no benchmark `{name}` in {folder}{near}")
-        chosen += [path for path in found if path not in chosen]
-    return [load_benchmark(path) for path in chosen] if names else load_all(folder)
+        paths += [path for path in found if path not in paths]
+    return [load_benchmark(path) for path in paths] if names else load_all(folder)
 
 
 def chosen(name: str, folder: Path) -> list[Path]:

@@ -37,6 +37,14 @@ def test_a_claim_that_fails_says_so() -> None:
     assert "does not hold here" in verdict.sentence
 
 
+@pytest.mark.parametrize(("measure", "expected"), [("cpu", 9.0), ("rate", 1 / 9)], ids=["time", "throughput"])
+def test_growth_is_taken_within_rounds_too(measure: str, expected: float) -> None:
+    """The second round ran on a machine of half the speed; throughput is the inverse of time."""
+    claim = Claim("it grows", measure, "growth", of="a", start="10", at="20", at_most=10.0)
+    cells = [cell("a", "10", [1.0, 2.0, 1.0]), cell("a", "20", [9.0, 18.0, 14.0])]
+    assert judge(claim, cells).value == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("broken", [{"void": "wrong answer"}, {"skipped": "not installed"}])
 def test_a_void_time_decides_nothing(broken: dict[str, str]) -> None:
     """A wrong answer voids the time, and so every claim that rests on it."""

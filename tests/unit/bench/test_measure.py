@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from spaseq.bench import peers, worker
+from spaseq.bench import environments, peers, worker
 from spaseq.bench.declared import Answer, load_benchmark
+from spaseq.bench.environments import PeerMissing
 from spaseq.bench.inputs import make_input
 from spaseq.bench.measure import answer_in, answers_of, measure
 from spaseq.bench.stages import SEAMS, STAGES, Stopwatch, watched, watching
@@ -178,6 +181,32 @@ def test_the_naive_peers_give_the_expected_answer(name: str, tmp_path: Path) -> 
     work = peers.PEERS[name]({"streams": data.streams, "params": params, "output": str(output)})
     work()
     assert answer_in(output) == bench.expected[bench.answer_key("tiny", {}, variant)]
+
+
+def test_an_environment_that_cannot_be_filled_is_taken_away(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half an environment would pass for a whole one at the next run."""
+    monkeypatch.setitem(
+        environments.PEERS, "none", environments.Peer("none", ("no-such-package-anywhere",), "none", "")
+    )
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(PeerMissing, match="cannot be installed"):
+        environments.install("none")
+    assert environments.peer_python("none") is None
+
+
+def test_the_peak_of_memory_of_a_family_is_that_of_all_its_processes() -> None:
+    """Flink works in a Java process below the peer's own."""
+    alone = peers.tree_memory()
+    with subprocess.Popen(
+        [sys.executable, "-c", "print(1, flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        together = peers.tree_memory()
+        child.communicate(b"\n")
+    assert together > alone + 1_000_000
 
 
 def test_an_event_on_a_border_is_in_both_windows() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -124,6 +125,23 @@ def test_a_book_survives_its_file(tmp_path: Path) -> None:
     whole = book(result(cell("a", "10", 0.5, latency={"p99": 1.0})))
     whole.save(tmp_path / "b.json")
     assert load_book(tmp_path / "b.json") == whole
+
+
+def test_the_file_tells_rates_as_well(tmp_path: Path) -> None:
+    """Whoever reads the JSON need not divide; a void time has no rate."""
+    whole = book(result(cell("a", "10", 0.5), cell("a", "20", 0.5, void="wrong answer")))
+    right, wrong = json.loads(whole.to_json())["results"][0]["cells"]
+    assert right["events_per_second"] == 200
+    assert right["triples_per_second"] == 1000
+    assert wrong["triples_per_second"] is None
+
+
+def test_a_page_tells_what_was_read_and_how_busy_the_machine_was(tmp_path: Path) -> None:
+    """A number without its circumstances cannot be judged."""
+    write_report(book(result(cell("a", "10", 0.5))), tmp_path)
+    page = (tmp_path / "small.md").read_text(encoding="utf-8")
+    assert "`stocks`: 100 events, 500 triples" in page
+    assert "load was 0.5" in page
 
 
 def test_a_file_that_is_no_book_is_refused(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from dataclasses import fields, is_dataclass, replace
 from itertools import count
 
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, QuerySolutions, Store, Triple
@@ -57,11 +58,21 @@ from spaseq.algebra.patterns import (
     Values,
 )
 from spaseq.algebra.scope import certainly_bound, in_scope
+from spaseq.columnar import few
 from spaseq.columnar.knowledge import encoded_graphs
 from spaseq.columnar.needs import needed_predicates
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.views import Views
 from spaseq.model.dictionary import TermDictionary
+
+
+@pytest.fixture(params=[0, few.FEW], ids=["columns", "nested loops"], scope="module", autouse=True)
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small graphs in both ways: whatever their size by columns, and as they come."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(few, "FEW", request.param)
+        yield
+
 
 # --- random graphs, expressions and patterns ------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,7 @@ from pyoxigraph import (
 
 import spaseq
 from spaseq.algebra.expressions import Term
+from spaseq.columnar import few
 
 SUITES = Path(__file__).resolve().parents[2].parent / "shared" / "w3c" / "sparql11"
 
@@ -39,6 +41,14 @@ EXCEPTIONS = {
 }
 
 Row = dict[str, Term]
+
+
+@pytest.fixture(params=[0, few.FEW], ids=["columns", "nested loops"], scope="module", autouse=True)
+def way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Small graphs in both ways: whatever their size by columns, and as they come."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(few, "FEW", request.param)
+        yield
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,34 +17,33 @@ import numpy.typing as npt
 from spaseq.algebra.visibility import certain
 from spaseq.automaton.program import Choice, SequenceProgram
 from spaseq.automaton.state import Keys
-from spaseq.automaton.tables import Ints, Longs, Rows
+from spaseq.automaton.tables import ROW_HIGH, ROW_LOW, ROW_TIME, Ints, Longs, Rows
 from spaseq.model.mappings import MappingTable
 
 Mask = npt.NDArray[np.bool_]
+FEW: Final = 8
+"""Fewer pairs than this are numbered one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Events and the partitions they belong to, by event: which instant, which position."""
+    """Events and the partitions they belong to, by event."""
 
     event: Longs
     key: Ints
-    ordinal: Longs
-    position: Longs
-    floor: Longs
+    place: Longs
+    """The columns of `Rows.times` behind the time; the least and the greatest position are the same."""
 
 
 def _uncounted(event: Longs, key: Ints) -> Pairs:
     """Pairs for a query that asks neither what lies between events nor how many there are."""
-    zeros = np.zeros(len(event), np.int64)
-    return Pairs(event, key, zeros, zeros, zeros)
+    return Pairs(event, key, np.zeros((len(event), 4), np.int64))
 
 
 def numbered(keys: Keys, times: Longs, event: Longs, key: Ints) -> Pairs:
     """Count instants and positions on, per partition; ``event`` ascends and so do their times."""
-    if len(event) == 0:
-        empty = np.zeros(0, np.int64)
-        return Pairs(event, key, empty, empty, empty)
+    if len(event) < FEW:
+        return _numbered_one_by_one(keys, times, event, key)
     order = np.argsort(key, kind="stable")
     group, time = key[order], times[event[order]]
     first = np.ones(len(order), np.bool_)
@@ -62,9 +62,22 @@ def numbered(keys: Keys, times: Longs, event: Longs, key: Ints) -> Pairs:
     ends = starts + lengths - 1
     keys.time[group[ends]], keys.ordinal[group[ends]] = time[ends], ordinal[ends]
     keys.position[group[ends]], keys.floor[group[ends]] = position[ends] + 1, floors[ends]
-    back = np.empty(len(order), np.int64)
-    back[order] = np.arange(len(order))
-    return Pairs(event, key, ordinal[back], position[back], floors[back])
+    place = np.empty((len(order), 4), np.int64)
+    place[order] = np.column_stack((ordinal, position, position, floors))
+    return Pairs(event, key, place)
+
+
+def _numbered_one_by_one(keys: Keys, times: Longs, event: Longs, key: Ints) -> Pairs:
+    """The same for a handful of events, where columns cost more than they save."""
+    place = np.empty((len(event), 4), np.int64)
+    for row, (number, time) in enumerate(zip(key.tolist(), times[event].tolist(), strict=True)):
+        position = keys.position[number]
+        if time > keys.time[number]:
+            keys.time[number], keys.floor[number] = time, position
+            keys.ordinal[number] += 1
+        place[row] = keys.ordinal[number], position, position, keys.floor[number]
+        keys.position[number] = position + 1
+    return Pairs(event, key, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +85,8 @@ class Occurrences:
     """Occurrences of one GPM or of several that were joined: `Rows` without a choice."""
 
     key: Ints
-    time: Longs
-    ordinal: Longs
-    low: Longs
-    high: Longs
-    floor: Longs
+    times: Longs
+    """As in `Rows`."""
     slots: Ints
     events: Longs
     new: Mask
@@ -84,11 +94,14 @@ class Occurrences:
     def __len__(self) -> int:
         return len(self.key)
 
+    @property
+    def time(self) -> Longs:
+        return self.times[:, ROW_TIME]
+
     def take(self, rows: npt.NDArray[np.integer] | Mask) -> Occurrences:
-        return Occurrences(*(getattr(self, name)[rows] for name in _COLUMNS))
-
-
-_COLUMNS = ("key", "time", "ordinal", "low", "high", "floor", "slots", "events", "new")
+        return Occurrences(
+            self.key[rows], self.times[rows], self.slots[rows], self.events[rows], self.new[rows]
+        )
 
 
 @dataclass(slots=True)
@@ -123,7 +136,10 @@ class Assembler:
 
     def _single(self, table: MappingTable, times: Longs, serials: Longs, pairs: Pairs) -> Occurrences:
         """The occurrences of one GPM in every partition of its events."""
-        if self.program.query.partition:
+        partition = self.program.query.partition
+        if partition and _one_to_one(pairs.event, table.events):
+            row = pair = np.arange(len(table))
+        elif partition:
             at = np.searchsorted(pairs.event, table.events)
             many = np.searchsorted(pairs.event, table.events, side="right") - at
             row = np.repeat(np.arange(len(table)), many)
@@ -135,20 +151,18 @@ class Assembler:
             if name in self.program.variables:
                 slots[:, self.program.slot(name)] = ids[row]
         keep = np.ones(len(row), np.bool_)
-        if self.program.query.partition and len(row):
+        if partition and len(row):
             values = self.keys.values[pairs.key[pair]]
-            for slot in range(len(self.program.query.partition)):
+            for slot in range(len(partition)):
                 keep &= (slots[:, slot] == 0) | (slots[:, slot] == values[:, slot])
                 slots[:, slot] = values[:, slot]
         event = pairs.event[pair]
-        position = pairs.position[pair]
+        instants = np.empty((len(row), 5), np.int64)
+        instants[:, ROW_TIME] = times[event]
+        instants[:, ROW_TIME + 1 :] = pairs.place[pair]
         found = Occurrences(
             pairs.key[pair],
-            times[event],
-            pairs.ordinal[pair],
-            position,
-            position,
-            pairs.floor[pair],
+            instants,
             slots,
             serials[event].reshape(-1, 1),
             np.ones(len(row), np.bool_),
@@ -195,31 +209,41 @@ class Assembler:
     def _ordered(self, joined_: list[Occurrences]) -> Rows:
         choice = np.repeat(np.arange(len(joined_), dtype=np.int32), [len(part) for part in joined_])
         width = self.program.width
-        whole = stacked([replace(part, events=_padded(part.events, width)) for part in joined_])
-        order = np.argsort(whole.time, kind="stable")
-        whole = whole.take(order)
-        times = (whole.time, whole.ordinal, whole.low, whole.high, whole.floor)
-        return Rows(
-            np.column_stack([choice[order], whole.key]),
-            np.column_stack(times),
-            np.ascontiguousarray(whole.slots),
-            np.ascontiguousarray(whole.events),
-        )
+        whole = stacked([_padded(part, width) for part in joined_])
+        ids = np.column_stack([choice, whole.key])
+        if len(whole) > 1 and bool((whole.time[1:] < whole.time[:-1]).any()):
+            order = np.argsort(whole.time, kind="stable")
+            whole, ids = whole.take(order), ids[order]
+        return Rows(ids, whole.times, np.ascontiguousarray(whole.slots), np.ascontiguousarray(whole.events))
 
 
-def _padded(events: Longs, width: int) -> Longs:
-    if events.shape[1] == width:
-        return events
-    wide = np.full((len(events), width), -1, np.int64)
-    wide[:, : events.shape[1]] = events
-    return wide
+def _one_to_one(left: Longs, right: Longs) -> bool:
+    """True if both name the same events, each once."""
+    if len(left) != len(right):
+        return False
+    return bool((left == right).all()) and bool((left[1:] > left[:-1]).all())
+
+
+def _padded(part: Occurrences, width: int) -> Occurrences:
+    """The same with room for as many events as the widest choice takes."""
+    if part.events.shape[1] == width:
+        return part
+    wide = np.full((len(part), width), -1, np.int64)
+    wide[:, : part.events.shape[1]] = part.events
+    return replace(part, events=wide)
 
 
 def stacked(parts: list[Occurrences]) -> Occurrences:
     """One table after the other."""
     if len(parts) == 1:
         return parts[0]
-    return Occurrences(*(np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS))
+    return Occurrences(
+        np.concatenate([part.key for part in parts]),
+        np.concatenate([part.times for part in parts]),
+        np.concatenate([part.slots for part in parts]),
+        np.concatenate([part.events for part in parts]),
+        np.concatenate([part.new for part in parts]),
+    )
 
 
 def joined(left: Occurrences, right: Occurrences, slots: tuple[int, ...]) -> Occurrences:
@@ -241,13 +265,12 @@ def joined(left: Occurrences, right: Occurrences, slots: tuple[int, ...]) -> Occ
     a_slots, b_slots = left.slots[i], right.slots[j]
     agree = ((a_slots == 0) | (b_slots == 0) | (a_slots == b_slots)).all(axis=1)
     i, j, a_slots, b_slots = i[agree], j[agree], a_slots[agree], b_slots[agree]
+    times = left.times[i]
+    times[:, ROW_LOW] = np.minimum(times[:, ROW_LOW], right.times[j, ROW_LOW])
+    times[:, ROW_HIGH] = np.maximum(times[:, ROW_HIGH], right.times[j, ROW_HIGH])
     return Occurrences(
         left.key[i],
-        left.time[i],
-        left.ordinal[i],
-        np.minimum(left.low[i], right.low[j]),
-        np.maximum(left.high[i], right.high[j]),
-        left.floor[i],
+        times,
         np.where(a_slots != 0, a_slots, b_slots),
         np.concatenate([left.events[i], right.events[j]], axis=1),
         left.new[i] | right.new[j],

@@ -103,6 +103,7 @@ class SequenceStage:
         self._bag_slots = bag_slots
         leaving = self.tables.steps[:, STEP_LEAVING + 1] - self.tables.steps[:, STEP_LEAVING]
         self._most = max(1, int(leaving.max()))
+        self._nothing = self._found(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def step(self, rows: Rows, now: int, values: ValueArrays) -> Found:
         """Handle a batch of rows; events at ``now`` may still come, earlier ones may not."""
@@ -166,6 +167,8 @@ class SequenceStage:
         """The matches found since the last time."""
         store = self.memory.store
         count = int(store.counts[MATCHES])
+        if count == 0:
+            return self._nothing
         partials, time = store.matches[:count, 0].copy(), store.matches[:count, 1].copy()
         store.counts[MATCHES] = 0
         return self._found(partials, time)
@@ -174,11 +177,13 @@ class SequenceStage:
         """Runs behind a trailing negation whose window has ended: matches, unless they were guarded."""
         store = self.memory.store
         count = int(store.counts[WAITING])
+        if count == 0:
+            return self._nothing
         waiting = store.waiting[:count]
         deadline = store.partials[store.runs[waiting, OF], DEADLINE]
         due = deadline < now
         if not due.any():
-            return self._found(np.zeros(0, np.int64), np.zeros(0, np.int64))
+            return self._nothing
         over, kept = waiting[due], waiting[~due]
         clear = over[store.runs[over, BLOCKED] > deadline[due]]
         partials = store.runs[clear, OF]
@@ -231,6 +236,8 @@ class SequenceStage:
 def _together(parts: list[Found]) -> Found:
     """All matches in order of their instant, then of their start."""
     parts = [part for part in parts if len(part)] or parts[:1]
+    if len(parts) == 1 and len(parts[0]) < 2:
+        return parts[0]
     time = np.concatenate([part.time for part in parts])
     start = np.concatenate([part.start for part in parts])
     order = np.lexsort((start, time))

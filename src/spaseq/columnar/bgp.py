@@ -15,6 +15,7 @@ from spaseq.algebra.functions import has_exists, is_volatile
 from spaseq.algebra.patterns import Node, TriplePattern
 from spaseq.algebra.scope import expression_variables, ordered, triple_variables
 from spaseq.columnar.expressions import holds
+from spaseq.columnar.few import solve_few
 from spaseq.columnar.frame import VIRTUAL, Frame
 from spaseq.columnar.joins import join
 from spaseq.columnar.paths import Ends, path_table
@@ -29,6 +30,9 @@ def solve_bgp(
     if not triples:
         return UNIT, list(filters)
     names = ordered(name for triple in triples for name in triple_variables(triple))
+    few = solve_few(triples, names, frame)
+    if few is not None:
+        return few, list(filters)
     tables = []
     for triple in triples:
         tables.append(triple_table(triple, frame))

@@ -8,6 +8,7 @@ every pattern of a query shares the views.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -24,6 +25,7 @@ class Views:
     _cache: dict[int, Edges] = field(default_factory=dict, repr=False)
     _events: list[Ids] = field(default_factory=list, repr=False)
     _parts: dict[bytes, Views] = field(default_factory=dict, repr=False)
+    _lists: list[dict[int, list[tuple[int, int, int]]]] = field(default_factory=list, repr=False)
 
     @property
     def count(self) -> int:
@@ -50,6 +52,21 @@ class Views:
             owners = np.repeat(np.arange(self.count, dtype=np.int32), np.diff(self.batch.offsets))
             self._events.append(owners)
         return self._events[0]
+
+    def few(self) -> dict[int, list[tuple[int, int, int]]]:
+        """Event, subject and object of every triple in question, by predicate, for batches of a few triples."""
+        if not self._lists:
+            batch, wanted = self.batch, None if self.within is None else self.within.tolist()
+            lists: dict[int, list[tuple[int, int, int]]] = {}
+            bounds = batch.offsets.tolist()
+            columns = (batch.subjects.tolist(), batch.predicates.tolist(), batch.objects.tolist())
+            for event, (first, last) in enumerate(pairwise(bounds)):
+                if wanted is None or wanted[event]:
+                    for at in range(first, last):
+                        edge = (event, columns[0][at], columns[2][at])
+                        lists.setdefault(columns[1][at], []).append(edge)
+            self._lists.append(lists)
+        return self._lists[0]
 
     def predicate(self, predicate: int) -> Edges:
         """The view of one predicate; 0, no term of the dictionary, has an empty one."""

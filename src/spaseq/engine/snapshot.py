@@ -25,10 +25,10 @@ from spaseq.errors import SpaseqError
 from spaseq.model.batch import EventBatch
 from spaseq.planner.compiled import CompiledQuery
 
-VERSION = 1
+VERSION = 2
 """The version of the format; any change to what a run carries makes a new one."""
 
-_OPEN = ("key", "time", "ordinal", "low", "high", "floor", "slots", "events", "new")
+_OPEN = ("key", "times", "slots", "events", "new")
 
 Arrays = dict[str, npt.NDArray[Any]]
 

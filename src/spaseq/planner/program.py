@@ -7,19 +7,20 @@ sequence stage is stateful and turns those into matches. Hosts decide where each
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 from pyoxigraph import Literal, NamedNode
 
 from spaseq.algebra.events import SelectForm
-from spaseq.algebra.expressions import Iterated, walk
-from spaseq.algebra.patterns import Bgp
+from spaseq.algebra.expressions import Iterated, Var, walk
+from spaseq.algebra.patterns import Bgp, Node, TriplePattern
+from spaseq.algebra.scope import triple_variables
 from spaseq.algebra.visibility import certain, key_triples, knowledge_graphs
 from spaseq.automaton.program import SequenceProgram, sequence_program
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.plan import PatternPlan, compile_pattern
+from spaseq.columnar.plan import NO_KNOWLEDGE, PatternPlan, compile_pattern
 from spaseq.columnar.views import Views
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
@@ -99,9 +100,12 @@ def build_program(query: CompiledQuery) -> Program:
             number,
             tuple(
                 compile_pattern(Bgp((triple,)))
-                for gpm in rewritten.gpms
-                if gpm.stream == iri
-                for triple in dict.fromkeys(key_triples(gpm, name))
+                for triple in dict.fromkeys(
+                    _nameless(triple, name)
+                    for gpm in rewritten.gpms
+                    if gpm.stream == iri
+                    for triple in key_triples(gpm, name)
+                )
             ),
         )
         for name in rewritten.partition
@@ -121,6 +125,22 @@ def build_program(query: CompiledQuery) -> Program:
         frozenset(rewritten.partition) <= certain(gpm) for gpm in rewritten.gpms
     )
     return Program(query, plans, keys, sequence, keyed, predicates)
+
+
+def _nameless(triple: TriplePattern, key: str) -> TriplePattern:
+    """The triple pattern with names by place for all variables but the key: GPMs then share what they ask."""
+    names = {name: f"#{number}" for number, name in enumerate(triple_variables(triple)) if name != key}
+
+    def renamed(node: Node) -> Node:
+        return Var(names.get(node.name, node.name)) if isinstance(node, Var) else node
+
+    predicate = triple.predicate
+    return replace(
+        triple,
+        subject=renamed(triple.subject),
+        predicate=renamed(predicate) if isinstance(predicate, Var) else predicate,
+        object=renamed(triple.object),
+    )
 
 
 @dataclass(slots=True)
@@ -219,7 +239,10 @@ def match_keys(program: Program, batch: EventBatch, dictionary: TermDictionary) 
     variables = program.query.rewritten.partition
     if not variables:
         return None
-    views, nothing = Views(batch), Knowledge()
+    views, nothing = Views(batch), NO_KNOWLEDGE
+    if len(variables) == 1:
+        event, values = _key_values(program, variables[0], views, dictionary, nothing)
+        return event, values.reshape(-1, 1)
     event = np.arange(len(batch), dtype=np.int64)
     keys = np.zeros((len(batch), 0), np.int32)
     for name in variables:

@@ -59,7 +59,7 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import certainly_bound, in_scope
 from spaseq.columnar import few
-from spaseq.columnar.knowledge import encoded_graphs
+from spaseq.columnar.graphs import as_ntriples, encoded_graphs
 from spaseq.columnar.needs import needed_predicates
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.views import Views
@@ -277,7 +277,7 @@ Row = frozenset[tuple[str, str]]
 def ours(pattern: Pattern, batch: list[frozenset[Triple]]) -> list[Counter[Row]]:
     """The solutions of the pattern in every graph of a batch."""
     dictionary = TermDictionary()
-    views = Views(encoded_graphs(batch, dictionary))
+    views = Views(encoded_graphs([as_ntriples(graph) for graph in batch], dictionary))
     table = compile_pattern(pattern).solutions(views, dictionary)
     assert table.events is not None
     found: list[Counter[Row]] = [Counter() for _ in batch]
@@ -391,7 +391,7 @@ def test_events_out_of_question_change_nothing(
 ) -> None:
     """A pattern on some events of a batch has the solutions of those events."""
     dictionary = TermDictionary()
-    views = Views(encoded_graphs([graph for graph, _ in batch], dictionary))
+    views = Views(encoded_graphs([as_ntriples(graph) for graph, _ in batch], dictionary))
     mask = np.array([asked for _, asked in batch], dtype=np.bool_)
     table = compile_pattern(pattern).evaluate(views, dictionary, within=mask)
     found: list[set[Row]] = [set() for _ in batch]

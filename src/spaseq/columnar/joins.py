@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spaseq.columnar.table import Ids, Keys, Mask, Rows, Table, codes, is_rising, is_sorted
+from spaseq.columnar.table import Ids, Keys, Mask, Rows, SortedKeys, Table, codes, is_rising, is_sorted
 
 
 def join(left: Table, right: Table) -> Table:
@@ -47,6 +47,10 @@ def merged(left: Table, right: Table, left_rows: Rows, right_rows: Rows) -> Tabl
 def compatible_rows(left: Table, right: Table) -> tuple[Rows, Rows]:
     """The pairs of positions of compatible rows, in the order of the left table."""
     shared = [name for name in left.columns if name in right.columns]
+    if right.static and not left.static and 0 < len(shared) < 3:
+        keys = static_keys(right, tuple(shared))
+        if keys is not None and all(left.columns[name].all() for name in shared):
+            return rows_of_keys(codes([left.columns[name] for name in shared], left.size), keys)
     loose = [name for name in shared if not (left.columns[name].all() and right.columns[name].all())]
     if not loose:
         if left.events is not None and right.events is not None and _one_per_event(right):
@@ -97,13 +101,26 @@ def key_pair(left: Table, right: Table, names: Sequence[str]) -> tuple[Keys, Key
     return both[: left.size], both[left.size :]
 
 
+def static_keys(table: Table, names: tuple[str, ...]) -> SortedKeys | None:
+    """The sorted keys of a static table, made once; None if a row leaves one of the columns unbound."""
+    known = table.sorted.get(names)
+    if known is None:
+        columns = [table.columns[name] for name in names]
+        if not all(column.all() for column in columns):
+            return None
+        known = table.sorted[names] = SortedKeys.of(codes(columns, table.size))
+    return known
+
+
 def equal_rows(left: Keys, right: Keys) -> tuple[Rows, Rows]:
     """The pairs of positions with equal keys, in the order of the left side."""
-    order: Rows | None = None
-    if not is_sorted(right):
-        order = np.argsort(right, kind="stable")
-        right = right[order]
-    if is_rising(right):
+    return rows_of_keys(left, SortedKeys.of(right))
+
+
+def rows_of_keys(left: Keys, known: SortedKeys) -> tuple[Rows, Rows]:
+    """The same where the right side is sorted already."""
+    right, order = known.keys, known.order
+    if known.different:
         if len(left) == len(right) and order is None and bool((left == right).all()):
             same = np.arange(len(left))
             return same, same

@@ -7,7 +7,7 @@ empty pattern. It stays that small until it meets a table that has events.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -22,12 +22,32 @@ Keys = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
+class SortedKeys:
+    """Keys in order, and the rows they stand for; None if they were in order."""
+
+    keys: Keys
+    order: Rows | None
+    different: bool
+    """True if no two are equal."""
+
+    @staticmethod
+    def of(keys: Keys) -> SortedKeys:
+        order: Rows | None = None
+        if not is_sorted(keys):
+            order = np.argsort(keys, kind="stable")
+            keys = keys[order]
+        return SortedKeys(keys, order, is_rising(keys))
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
     """Mappings as columns. ``events`` is None for a table that holds for every event."""
 
     events: Ids | None
     columns: dict[str, Ids]
     size: int
+    sorted: dict[tuple[str, ...], SortedKeys] = field(default_factory=dict, compare=False, repr=False)
+    """The keys of a static table by the columns they were made of: it meets one batch after the other."""
 
     @property
     def static(self) -> bool:

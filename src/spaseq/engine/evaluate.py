@@ -11,7 +11,8 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 from spaseq.algebra.expressions import Constant, Term, Var
 from spaseq.algebra.functions import XSD
 from spaseq.algebra.patterns import Pattern, TriplePattern
-from spaseq.columnar.knowledge import Knowledge, encoded_graphs
+from spaseq.columnar.graphs import as_ntriples, encoded_graphs
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.views import Views
 from spaseq.errors import QueryError
@@ -70,7 +71,7 @@ def _solutions(
     base: str | None,
 ) -> list[Solution]:
     dictionary = TermDictionary()
-    views = Views(encoded_graphs([triples_from(graph, format)], dictionary))
+    views = Views(encoded_graphs([as_ntriples(triples_from(graph, format))], dictionary))
     moment = (now or datetime.now(UTC)).isoformat().replace("+00:00", "Z")
     table = compile_pattern(pattern, base=base).solutions(
         views, dictionary, Knowledge(named), now=Literal(moment, datatype=NamedNode(XSD + "dateTime"))

@@ -8,6 +8,7 @@ half of a hash and an id; 0 is free. ``counts`` is ``[next id, bytes used]``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -163,6 +164,36 @@ def _encode_all(
         begin = ends[i]
 
 
+_BLANK: Final = np.uint8(32)
+_BREAK: Final = np.uint8(10)
+
+
+@lean
+def _encode_lines(
+    buffer: Bytes,
+    starts: Longs,
+    table: Words,
+    counts: Longs,
+    lines: Bytes,
+    ids: npt.NDArray[np.int32],
+) -> None:
+    terms = Terms(buffer, starts, table, counts)
+    address = lines.ctypes.data
+    at = np.int64(0)
+    for row in range(len(ids)):
+        for column in range(2):
+            begin = at
+            while lines[at] != _BLANK:
+                at += 1
+            ids[row, column] = encode_bytes(terms, address + begin, at - begin)
+            at += 1
+        begin = at
+        while lines[at] != _BREAK:
+            at += 1
+        ids[row, 2] = encode_bytes(terms, address + begin, at - 2 - begin)
+        at += 1
+
+
 @lean
 def _rehash(terms: Terms, count: Int) -> None:
     base = terms.buffer.ctypes.data
@@ -233,6 +264,20 @@ class Arena:
         _encode_all(self.buffer, self.starts, self.table, self.counts, _padded(texts), ends, ids)
         return ids
 
+    def encode_lines(self, lines: bytes) -> npt.NDArray[np.int32]:
+        """The ids of triples in canonical N-Triples, a row per line.
+
+        Neither subject nor predicate holds a blank, and every line ends with a blank, a dot and a line break.
+        """
+        pieces = []
+        for begin, end in pairwise(_cuts(lines)):
+            ids = np.zeros((lines.count(b"\n", begin, end), 3), np.int32)
+            self.reserve(3 * len(ids), end - begin)
+            piece = _padded(lines[begin:end])
+            _encode_lines(self.buffer, self.starts, self.table, self.counts, piece, ids)
+            pieces.append(ids)
+        return np.concatenate([np.zeros((0, 3), np.int32), *pieces])
+
     def encode(self, text: bytes) -> int:
         """The id of a term, inserted if it is new."""
         self.reserve(1, len(text))
@@ -255,6 +300,15 @@ class Arena:
         _rehash(smaller.terms, len(kept) + 1)
         self.buffer, self.starts = smaller.buffer, smaller.starts
         self.table, self.counts = smaller.table, smaller.counts
+
+
+def _cuts(lines: bytes, size: int = 1 << 22) -> list[int]:
+    """Offsets that cut lines into pieces of about a size, so that room is not made for terms that are known."""
+    cuts = [0]
+    while cuts[-1] < len(lines):
+        end = lines.find(b"\n", cuts[-1] + size)
+        cuts.append(len(lines) if end < 0 else end + 1)
+    return cuts
 
 
 def _table_size(terms: int) -> int:

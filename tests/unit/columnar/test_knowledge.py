@@ -10,7 +10,8 @@ from pyoxigraph import NamedNode, Triple
 
 from spaseq import evaluate
 from spaseq.algebra.patterns import Pattern, Project
-from spaseq.columnar.knowledge import Knowledge, encoded_graphs
+from spaseq.columnar.graphs import as_ntriples, encoded_graphs
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.rdfs import rdfs_closure
 from spaseq.errors import InvalidArgument
@@ -40,7 +41,7 @@ def solve(
 ) -> list[str]:
     """The mappings of the events as text, sorted."""
     dictionary = dictionary or TermDictionary()
-    batch = encoded_graphs([graph(text) for text in events], dictionary)
+    batch = encoded_graphs([as_ntriples(graph(text)) for text in events], dictionary)
     table = compile_pattern(where(body)).evaluate(batch, dictionary, knowledge)
     return sorted(
         f"{event} "

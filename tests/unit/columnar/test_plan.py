@@ -10,7 +10,8 @@ from pyoxigraph import Literal, NamedNode
 
 from spaseq.algebra.functions import XSD
 from spaseq.algebra.patterns import Pattern, Project
-from spaseq.columnar.knowledge import Knowledge, encoded_graphs
+from spaseq.columnar.graphs import as_ntriples, encoded_graphs
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import needed_predicates
 from spaseq.columnar.plan import PatternPlan, compile_pattern
 from spaseq.columnar.views import Views
@@ -48,7 +49,7 @@ class Stream:
     def __init__(self, events: list[str] = EVENTS) -> None:
         self.dictionary = TermDictionary()
         graphs = [triples_from(PREFIXES + text, "turtle") for text in events]
-        self.batch = encoded_graphs(graphs, self.dictionary)
+        self.batch = encoded_graphs([as_ntriples(graph) for graph in graphs], self.dictionary)
 
     def rows(self, table: MappingTable) -> list[tuple[int, dict[str, str]]]:
         """A table as (event, mapping) rows, local names only."""

@@ -87,7 +87,8 @@ def peer_command(name: str) -> list[str]:
     python = peer_python(name)
     if python is None:
         raise PeerMissing(f"{name} is not installed; `spaseq bench peers install {name}` does that")
-    return [python, str(Path(__file__).parent / "peers.py"), name]
+    # -P: the modules beside the script are not the peer's
+    return [python, "-P", str(Path(__file__).parent / "peers.py"), name]
 
 
 def install(name: str) -> Path:

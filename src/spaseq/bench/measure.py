@@ -19,7 +19,7 @@ from typing import Final
 from spaseq.bench.claims import judge
 from spaseq.bench.declared import Answer, Benchmark, Params, Variant, point_label
 from spaseq.bench.environments import PeerMissing, peer_command
-from spaseq.bench.inputs import Input, make_input
+from spaseq.bench.inputs import Input, cache_folder, make_input
 from spaseq.bench.pool import Pool, Worker, WorkerFailed
 from spaseq.bench.queries import query_text
 from spaseq.bench.results import Cell, Result
@@ -75,13 +75,11 @@ def measure(
     times = repeats or benchmark.profiles[profile].repeats
     with _pool(pool) as workers, tempfile.TemporaryDirectory(prefix="spaseq-bench-") as folder:
         works = _works(benchmark, profile, Path(folder), say)
-        for work in works:
-            _start(work, workers, benchmark)
-        for number in range(times + 1):
-            say(f"{benchmark.name}: {'warm-up' if not number else f'round {number} of {times}'}")
+        _warm_up(works, workers, benchmark, say)
+        for number in range(1, times + 1):
+            say(f"{benchmark.name}: round {number} of {times}")
             for work in _turned(works, number):
-                if number or work.variant.task not in COLD:
-                    _round(work, warm_up=number == 0)
+                _round(work, warm_up=False)
         if benchmark.fresh:
             for work in works:
                 workers.drop(_worker_name(work, benchmark))
@@ -169,6 +167,34 @@ def _start(work: _Work, pool: Pool, benchmark: Benchmark) -> None:
         work.skipped = str(error)
     except WorkerFailed as error:
         work.void = str(error)
+
+
+def _warm_up(works: list[_Work], pool: Pool, benchmark: Benchmark, say: Say) -> None:
+    """A first round that does not count; once more in new processes if kernels had to be compiled in it."""
+    say(f"{benchmark.name}: warm-up")
+    known = _kernels()
+    for work in works:
+        _start(work, pool, benchmark)
+    _visit(works)
+    if _kernels() <= known:
+        return
+    say(f"{benchmark.name}: warm-up, with compiled kernels")
+    for work in works:
+        pool.drop(_worker_name(work, benchmark))
+    for work in works:
+        _start(work, pool, benchmark)
+    _visit(works)
+
+
+def _visit(works: list[_Work]) -> None:
+    for work in works:
+        if work.variant.task not in COLD:
+            _round(work, warm_up=True)
+
+
+def _kernels() -> frozenset[Path]:
+    """The compiled kernels at hand; a process that compiled one keeps the compiler's memory."""
+    return frozenset((cache_folder().parent / "kernels").rglob("*.nbc"))
 
 
 def _turned(works: list[_Work], number: int) -> list[_Work]:

@@ -87,6 +87,11 @@ def trimmed(text: str) -> str:
     return text[:-1].rstrip("0") + "Z" if "." in text else text
 
 
+def two_places(price: str) -> str:
+    """A price as it stood in the file: a store of numbers, and a table of them, cuts the last 0 off."""
+    return f"{float(price):.2f}"
+
+
 def line(a: Trade, b: Trade, c: Trade) -> str:
     """A match as spaseq writes it."""
     bindings: dict[str, dict[str, str]] = {"c": {"type": "uri", "value": a[1]}}
@@ -117,8 +122,7 @@ def pyoxigraph_trades(path: str) -> Iterator[Trade]:
         found = store.query(QUERY, use_default_graph_as_union=True)
         assert isinstance(found, QuerySolutions)
         for row in found:
-            # a store cuts the last 0 off; prices have two places
-            yield stamp, row["c"].value, f"{float(row['p'].value):.2f}"
+            yield stamp, row["c"].value, two_places(row["p"].value)
 
     stamp = ""
     quads: list[Quad] = []
@@ -217,7 +221,7 @@ def flink(job: Job) -> Callable[[], None]:
             for part in Path(f"{found}{number}").rglob("part-*"):
                 for text in part.read_text(encoding="utf-8").splitlines():
                     c, p1, p2, p3, t1, t3 = (cell.strip('"') for cell in text.split(","))
-                    out.write(line((t1, c, p1), ("", c, p2), (t3, c, p3)))
+                    out.write(line((t1, c, two_places(p1)), ("", c, two_places(p2)), (t3, c, two_places(p3))))
 
     work.after = write  # type: ignore[attr-defined]
     return work

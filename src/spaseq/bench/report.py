@@ -11,7 +11,7 @@ from typing import Final
 
 from spaseq.bench.claims import summary
 from spaseq.bench.figures import Rows, plots_of, told_rows
-from spaseq.bench.html import html_page
+from spaseq.bench.one_page import html_page
 from spaseq.bench.results import Book, Result
 
 MARKS: Final = {True: "✓", False: "✗", None: "?"}

@@ -164,9 +164,10 @@ class Session:
         return sum(run.matches for run in self.runs)
 
     def step(self, portion: Portion) -> list[tuple[QueryRun, Answers]]:
-        """The answers of all queries that are certain after some more events."""
+        """The answers of all queries that are certain after some more events, in order of time."""
         self.events += len(portion.batch)
-        return [(run, run.step(portion)) for run in self.runs if not run.finished]
+        found = [(run, run.step(portion)) for run in self.runs if not run.finished]
+        return list(_interleaved([(run, answers) for run, answers in found if len(answers)]))
 
     def compact(self, holders: Sequence[Holder]) -> None:
         """Shrink the dictionary if it is time to; machines and holders of events follow."""
@@ -175,6 +176,20 @@ class Session:
             mapping = self._compaction.run((run.machine for run in self.runs), held)
             for holder in holders:
                 holder.remap(mapping)
+
+
+def _interleaved(found: list[tuple[QueryRun, Answers]]) -> Iterator[tuple[QueryRun, Answers]]:
+    """Answers of several queries, each in order of time, cut so that all are."""
+    done = [0] * len(found)
+    while waiting := [i for i, (_, answers) in enumerate(found) if done[i] < len(answers)]:
+        heads = sorted((int(found[i][1].time[done[i]]), i) for i in waiting)
+        run, answers = found[first := heads[0][1]]
+        until = len(answers)
+        if len(heads) > 1:
+            until = int(np.searchsorted(answers.time, heads[1][0], side="right"))
+        whole = done[first] == 0 and until == len(answers)
+        yield run, answers if whole else answers.take(np.arange(done[first], until))
+        done[first] = until
 
 
 def _needed(programs: Sequence[Program]) -> frozenset[str] | None:

@@ -155,6 +155,8 @@ def test_several_queries_share_one_pass_and_name_their_lines(folder: Path) -> No
         alone = run(f"{stem}.spaseq", "--stream", "S1=many.nq").stdout.splitlines()
         mine = [line.replace(f'"query":"{stem}",', "", 1) for line in lines if f'"query":"{stem}"' in line]
         assert mine == alone
+    times = [json.loads(line)["time"] for line in lines]
+    assert times == sorted(times), "in order of time, whichever query a line is of"
 
 
 def test_queries_of_several_forms_need_a_format_that_holds_them(folder: Path) -> None:

@@ -1,0 +1,146 @@
+"""`spaseq run` on both engines: the same lines, up to order within one instant (CONTRACT section 2)."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+from collections.abc import Iterable
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+import zstandard
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, serialize
+
+pytestmark = pytest.mark.spark
+
+COMMAND = (sys.executable, "-c", "import sys; sys.argv[0] = 'spaseq'; from spaseq.cli import main; main()")
+EX = "http://ex.org/"
+STAMP = NamedNode("http://www.w3.org/ns/prov#generatedAtTime")
+HEAD = "PREFIX : <http://ex.org/>\n"
+STREAMS = "FROM STREAM S <http://ex.org/s> FROM STREAM T <http://ex.org/t>"
+GPMS = {
+    "A": "DEFINE GPM A ON S { ?k :v ?a }",
+    "B": "DEFINE GPM B ON T { ?k :v ?b . FILTER(?b > ?a) }",
+    "C": "DEFINE GPM C ON T { ?k :v ?c }",
+    "N": "DEFINE GPM N ON S { ?k :v ?n . FILTER(?n < ?a) }",
+    "G": "DEFINE GPM G ON S { ?k :v ?a GRAPH <http://ex.org/kb> { ?k a :Thing ; :name ?name } }",
+    "Z": "DEFINE GPM Z ON S { ?k :nothing ?a }",
+}
+
+
+def query(form: str, window: str, sequence: str, more: str = "") -> str:
+    """A query with the GPMs that its sequence names."""
+    gpms = " ".join(text for name, text in GPMS.items() if name in sequence)
+    return f"{HEAD}{form} WITHIN {window} {STREAMS} {more} WHERE {{ SEQ ({sequence}) {gpms} }}"
+
+
+QUERIES = {
+    "next": query("SELECT ?k ?a ?b", "1 MINUTE SLIDING", "A ; B"),
+    "any": query("SELECT ?k ?a ?b", "30 SECONDS", "A : B"),
+    "strict": query("SELECT ?k", "1 MINUTE SLIDING", "A , B", "PARTITION BY ?k"),
+    "never": query("SELECT ?k ?a", "20 SECONDS SLIDING", "A ; B!"),
+    "between": query("SELECT ?k ?b", "1 MINUTE SLIDING", "A ; N! ; B"),
+    "many": query("SELECT ?k (COUNT(C) AS ?n) (SUM(?c) AS ?sum)", "40 SECONDS", "A ; C+"),
+    "both": query("SELECT DISTINCT ?k", "1 MINUTE", "A & C"),
+    "known": query("SELECT ?k ?name", "1 MINUTE", "G"),
+}
+ASKS = {"yes": query("ASK", "1 MINUTE", "A ; B"), "no": query("ASK", "1 MINUTE", "Z")}
+BUILD = query("CONSTRUCT { ?k :rose [ :to ?b ] }", "1 MINUTE SLIDING", "A ; B")
+BACKGROUND = """@prefix : <http://ex.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:Sensor rdfs:subClassOf :Thing . :k0 a :Sensor ; :name "zero"@en . :k1 a :Thing ; :name "one" . :k2 :name "two" ."""
+
+
+def events(stream: str, count: int) -> list[list[Quad]]:
+    """Random values of five keys, several at one instant now and then."""
+    chance = random.Random(stream)
+    found, second = [], 0
+    for number in range(count):
+        second += chance.choice((0, 1, 1, 2))
+        name = NamedNode(f"{EX}{stream}{number}")
+        thing = NamedNode(f"{EX}k{chance.randrange(5)}")
+        value = Literal(chance.randrange(40))
+        time = Literal(f"2024-05-01T10:{second // 60:02d}:{second % 60:02d}Z", datatype=XSD_TIME)
+        found.append([Quad(thing, NamedNode(EX + "v"), value, name), Quad(name, STAMP, time)])
+    return found
+
+
+XSD_TIME = NamedNode("http://www.w3.org/2001/XMLSchema#dateTime")
+
+
+def text(graphs: Iterable[list[Quad]], syntax: RdfFormat) -> bytes:
+    """Events in a syntax, each right before its time."""
+    made = serialize([quad for graph in graphs for quad in graph], format=syntax)
+    assert made is not None
+    return made
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Queries, a background graph, and two streams in four formats, out of order from file to file."""
+    place = tmp_path_factory.mktemp("lines")
+    for name, asked in {**QUERIES, **ASKS, "build": BUILD}.items():
+        (place / f"{name}.spaseq").write_text(asked, encoding="utf-8")
+    (place / "kb.ttl").write_text(BACKGROUND, encoding="utf-8")
+    for stream in "st":
+        (place / stream).mkdir()
+        found = events(stream, 200)
+        random.Random(7).shuffle(found)
+        (place / stream / "a.nq").write_bytes(text(found[:50], RdfFormat.N_QUADS) + b"<urn:no> quad\n")
+        (place / stream / "b.trig").write_bytes(text(found[50:100], RdfFormat.TRIG))
+        packed = gzip.compress(text(found[100:150], RdfFormat.N_QUADS))
+        (place / stream / "c.nq.gz").write_bytes(packed)
+        squeezed = zstandard.compress(text(found[150:], RdfFormat.JSON_LD))
+        (place / stream / "d.jsonld.zst").write_bytes(squeezed)
+    return place
+
+
+def run(folder: Path, engine: str, names: Iterable[str], *options: str) -> tuple[str, str, list[object]]:
+    """What the command writes, what it says, and what it puts into quarantine."""
+    kept = folder / f"{engine}.jsonl"
+    queries = [f"{name}.spaseq" for name in names]
+    inputs = ("--stream", "S=s", "--stream", f"{EX}t=t", "--quarantine", kept.name)
+    done = subprocess.run(
+        [*COMMAND, "run", "--engine", engine, *queries, *inputs, *options],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    bad = sorted(kept.read_text(encoding="utf-8").splitlines())
+    return done.stdout, done.stderr.replace(kept.name, "Q"), [json.loads(line) for line in bad]
+
+
+def instants(lines: list[str]) -> list[tuple[str, list[str]]]:
+    """Lines of JSON by the instant of their match, the order within one left open."""
+    grouped = groupby(lines, key=lambda line: str(json.loads(line).get("time")))
+    return [(time, sorted(group)) for time, group in grouped]
+
+
+def test_eight_queries_over_two_streams_in_four_formats_give_the_same_lines(folder: Path) -> None:
+    """In order of time, with provenance and identity, the RDFS closure, and the same bad input set aside."""
+    options = ("--provenance", "--rdfs", "--kb", f"{EX}kb=kb.ttl")
+    spark, local = (run(folder, engine, QUERIES, *options) for engine in ("spark", "local"))
+    lines = local[0].splitlines()
+    assert {json.loads(line)["query"] for line in lines} == set(QUERIES)
+    assert instants(spark[0].splitlines()) == instants(lines)
+    assert spark[1:] == local[1:]
+    assert len(local[2]) == 2
+
+
+def test_ask_answers_once_on_both(folder: Path) -> None:
+    """True at its first match, false at the end."""
+    spark, local = (run(folder, engine, ASKS)[0].splitlines() for engine in ("spark", "local"))
+    assert sorted(spark) == sorted(local)
+    assert [json.loads(line)["boolean"] for line in sorted(local)] == [False, True]
+
+
+def test_graphs_that_a_query_makes_are_the_same(folder: Path) -> None:
+    """CONSTRUCT as N-Quads: names, blank nodes and times."""
+    spark, local = (run(folder, engine, ["build"])[0].splitlines() for engine in ("spark", "local"))
+    assert sorted(spark) == sorted(local)
+    assert len(local) > 10

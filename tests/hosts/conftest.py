@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
 
 from spaseq.spark.session import new_session
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_lived(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let Java compile in haste: no process here lives long enough for more to pay."""
+    folder = tmp_path_factory.mktemp("conf")
+    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    for part in ("driver", "executor"):
+        with (folder / "spark-defaults.conf").open("a") as file:
+            file.write(f"spark.{part}.defaultJavaOptions {options}\n")
+    os.environ["SPARK_CONF_DIR"] = str(folder)
 
 
 @pytest.fixture(scope="session")

@@ -63,16 +63,19 @@ class SparkRun:
                     spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
                 stack.callback(spark.stop)
                 spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+                folder = self.request.checkpoint or self._shared_folder(work, stack)
                 if self.request.checkpoint is None and not self.request.follow:
-                    return _Finite(self, spark, self._shared_folder(work), stack).run(show)
-                return MicroBatches(self, spark, work, stack).run(show)
+                    return _Finite(self, spark, folder, stack).run(show)
+                return MicroBatches(self, spark, folder, stack).run(show)
 
-    def _shared_folder(self, work: Path) -> Path:
+    def _shared_folder(self, work: Path, stack: ExitStack) -> Path:
         """A folder that driver and workers see: any on one machine, else one beside the output."""
         if self.master.startswith("local"):
-            return work
+            return work / "shared"
         beside = (self.request.output.parent if self.request.output is not None else Path()).resolve()
-        return Path(tempfile.mkdtemp(prefix=".spaseq-", dir=beside))
+        folder = Path(tempfile.mkdtemp(prefix=".spaseq-", dir=beside))
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        return folder
 
     @property
     def identified(self) -> bool:
@@ -101,7 +104,6 @@ class _Finite:
     def __init__(self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack) -> None:
         self._run, self._spark, self._folder = run, spark, folder
         self._writing = Writing(run.request, run.names, run.format, stack, None)
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
 
     def run(self, show: Show) -> Report:
         """Read, match and write."""

@@ -34,17 +34,19 @@ _SCHEDULE: Final = "schedule.json"
 class MicroBatches:
     """The input in micro-batches: followed directories, or a finite input that may be resumed."""
 
-    def __init__(self, run: SparkRun, spark: SparkSession, work: Path, stack: ExitStack) -> None:
-        self._run, self._spark, self._work = run, spark, work
-        self._folder = run.request.checkpoint or work / "checkpoint"
+    def __init__(self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack) -> None:
+        # Workers need not stand in the directory of the command.
+        self._run, self._spark, self._folder = run, spark, folder.absolute()
         prepare(self._folder)
-        self._identify()
+        self._partitions = self._identify()
+        # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
+        shutil.rmtree(self._folder / "bad", ignore_errors=True)
         self._writing = Writing(run.request, run.names, run.format, stack, Record.load(self._folder))
         self._query: StreamingQuery | None = None
         self._counted = -1
 
-    def _identify(self) -> None:
-        """Two parts of one run must agree on what they do."""
+    def _identify(self) -> int:
+        """Two parts of one run must agree on what they do; into how many partitions the first part spreads keys."""
         request, options = self._run.request, self._run.request.input
         if (self._folder / LOCAL_CHECKPOINT).exists():
             raise IncompatibleCheckpoint(
@@ -66,7 +68,10 @@ class MicroBatches:
         }
         path = self._folder / _IDENTITY
         if not path.exists():
-            path.write_text(json.dumps(identity), encoding="utf-8")
+            fresh = path.with_name(f".{path.name}.new")
+            partitions = self._spark.sparkContext.defaultParallelism
+            fresh.write_text(json.dumps({**identity, "partitions": partitions}), encoding="utf-8")
+            fresh.replace(path)
         known = json.loads(path.read_text(encoding="utf-8"))
         for name, value in identity.items():
             if known.get(name) != json.loads(json.dumps(value)):
@@ -74,6 +79,7 @@ class MicroBatches:
                     f"the checkpoint in `{self._folder}` belongs to another run: the {name} differ; repeat the command "
                     "it was made with, or use another directory"
                 )
+        return int(known["partitions"])
 
     def run(self, show: Callable[[Status], None]) -> Report:
         """To the end of the input, or until somebody asks for the end."""
@@ -81,6 +87,9 @@ class MicroBatches:
         if writing.record.finished:
             return Report(writing.status, already_done=True)
         frames, more = self._followed() if request.follow else self._scheduled()
+        # A resumed run may have other cores, but its keys stay where they were.
+        self._spark.conf.set("spark.sql.shuffle.partitions", str(self._partitions))
+        more["partitions"] = self._partitions
         answers = self._run.answers(frames, self._folder / "bad", metrics="spaseq", **more)
         trigger = {"processingTime": LOOK} if request.follow else {"availableNow": True}
         writer = answers.writeStream.foreachBatch(self._take)

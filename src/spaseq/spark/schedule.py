@@ -105,7 +105,7 @@ class Schedule:
 
 
 def make_schedule(
-    spark: SparkSession, inputs: Mapping[str, Sequence[Source]], options: ReadOptions, size: int = BATCH_BYTES
+    spark: SparkSession, inputs: Mapping[str, Sequence[Source]], options: ReadOptions
 ) -> Schedule:
     """Survey the files of every stream, on the workers, and put their parts in order."""
     wanted = [
@@ -119,7 +119,7 @@ def make_schedule(
     first = dict(cast("list[tuple[int, int | None]]", found))
     known = [replace(part, first=first[number]) for number, part in enumerate(wanted)]
     states = {source.name: FileState.of(source) for sources in inputs.values() for source in sources}
-    return Schedule(tuple(_batches(known, list(inputs), size)), tuple(states.values()))
+    return Schedule(tuple(_batches(known, list(inputs), BATCH_BYTES)), tuple(states.values()))
 
 
 def _batches(known: list[Part], streams: list[str], size: int) -> Iterator[Batch]:

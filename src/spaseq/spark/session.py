@@ -57,8 +57,11 @@ def new_session(
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     _let_workers_find_us()
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.appName("spaseq").master(master or "local[*]")
+    master = master or "local[*]"
+    if master.startswith("local"):
+        # No other machine needs to reach this one, whatever its name resolves to.
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.appName("spaseq").master(master)
     options = f"-Dlog4j2.configurationFile=file:{QUIET}"
     wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": options, **(settings or {})}
     for name, value in wanted.items():

@@ -1,0 +1,179 @@
+"""`kill -9` at any moment: what a run has committed is what it would have written undisturbed."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pyoxigraph import Literal, NamedNode, Triple
+
+from spaseq.model.events import GraphEvent
+from spaseq.testing.files import nquads
+from spaseq.testing.processes import SPASEQ, Process
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+EX = "http://ex.org/"
+QUERY = """PREFIX : <http://ex.org/>
+SELECT ?k ?v ?w WITHIN 6 SECONDS SLIDING FROM STREAM S <http://ex.org/s> WHERE {
+  SEQ (A ; B ; C!)
+  DEFINE GPM A ON S { ?k :a ?v } DEFINE GPM B ON S { ?k :b ?w } DEFINE GPM C ON S { ?k :c ?x }
+}"""
+"""Needs runs that live over several files, and answers only when time has passed."""
+BAD = f"<{EX}k1> <{EX}a> 1 <urn:bad> .\n"
+
+
+class Feed:
+    """Files that follow each other in time, two seconds each."""
+
+    def __init__(self, folder: Path, events: int = 60) -> None:
+        self.folder, self.count, self._events = folder / "in", 0, events
+        self.folder.mkdir()
+        (folder / "query.spaseq").write_text(QUERY)
+
+    def add(self, *, last: bool = False) -> None:
+        """One more file, at once; the last one says that a minute has passed."""
+        chance, at = random.Random(self.count), 2_000_000 * self.count
+        times = sorted(at + chance.randrange(2_000_000) for _ in range(self._events))
+        events = [_event(time, chance.choice("aaabbc"), chance.randrange(40), time) for time in times]
+        if last:
+            events.append(_event(at + 60_000_000, "nothing", 0, 0))
+        text = nquads(events, first=1000 * self.count) + (BAD if self.count % 4 == 1 else "")
+        hidden = self.folder.parent / "unfinished"
+        hidden.write_text(text)
+        hidden.rename(self.folder / f"{self.count:04d}.nq")
+        self.count += 1
+
+    def run(self, engine: str, output: str, *options: str, command: Sequence[str] = SPASEQ) -> Process:
+        """The command over all files."""
+        where = ["--engine", engine, "--stream", "S=in", "--output", output, "--provenance"]
+        kept = ["--quarantine", f"{output}.bad"]
+        return Process([*command, "run", "query.spaseq", *where, *kept, *options], folder=self.folder.parent)
+
+    def undisturbed(self) -> None:
+        """What the other engine writes in one go."""
+        with self.run("local", "expected") as process:
+            assert process.end() == 0, process.err
+
+    def same(self) -> None:
+        """Both have written the same matches, each once, and the same bad input."""
+        folder = self.folder.parent
+        expected = (folder / "expected").read_text().splitlines()
+        assert len(expected) > 100
+        assert sorted((folder / "found").read_text().splitlines()) == sorted(expected)
+        kept = [_bad(folder / "found.bad"), _bad(folder / "expected.bad")]
+        assert kept[0] == kept[1] != []
+
+
+def _event(time: int, name: str, key: int, value: int) -> GraphEvent:
+    triple = Triple(NamedNode(f"{EX}k{key}"), NamedNode(EX + name), Literal(value))
+    return GraphEvent(EX + "s", time, frozenset({triple}))
+
+
+def _bad(file: Path) -> list[tuple[str, int, str]]:
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    return sorted((Path(each["source"]).name, each["position"], each["reason"]) for each in lines)
+
+
+def _batches(folder: Path, kind: str) -> int:
+    """How many micro-batches Spark has begun (``offsets``) or ended (``commits``)."""
+    return len([file for file in (folder / kind).glob("*") if file.name.isdigit()])
+
+
+def _files_taken(folder: Path) -> int:
+    """How many files the micro-batches that have ended took."""
+    last = max((int(f.name) for f in (folder / "commits").glob("*") if f.name.isdigit()), default=None)
+    if last is None:
+        return 0
+    return sum(map(int, re.findall(r'"files": ?(\d+)', (folder / "offsets" / str(last)).read_text())))
+
+
+def test_a_followed_run_killed_ten_times_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
+    """Sometimes it has not begun, sometimes it is in the middle of a micro-batch, sometimes between two."""
+    feed, chance, spark = Feed(tmp_path), random.Random(4), tmp_path / "points" / "spark"
+    options = ("--master", "local[2]", "--follow", "--checkpoint", "points")
+    for number in range(10):
+        feed.add()
+        with feed.run("spark", "found", *options) as process:
+            begun = _batches(spark, "offsets")
+            if number % 4 == 3:
+                time.sleep(5 * chance.random())
+            else:
+                process.wait_for(lambda: _batches(spark, "offsets") > begun)  # noqa: B023
+                end = time.monotonic() + 2.5 * chance.random()
+                while time.monotonic() < end:
+                    feed.add()
+                    time.sleep(0.5)
+            assert process.running, process.err
+    feed.add(last=True)
+    with feed.run("spark", "found", *options) as process:
+        process.wait_for(lambda: _files_taken(spark) == feed.count)
+        process.interrupt()
+        assert process.end() == 0, process.err
+    feed.undisturbed()
+    feed.same()
+
+
+IN_SMALL_STEPS = (
+    "import spaseq.spark.schedule as s; s.BATCH_BYTES = 20_000; from spaseq.cli import main; main()"
+)
+"""The command, with micro-batches of a file or two in place of 64 megabytes."""
+
+
+def test_a_finite_run_killed_and_resumed_with_fewer_cores_writes_the_same(tmp_path: Path) -> None:
+    """The output is cut back to the last micro-batch that was noted, and the rest is done again."""
+    feed, chance, spark = Feed(tmp_path), random.Random(2), tmp_path / "points" / "spark"
+    for number in range(12):
+        feed.add(last=number == 11)
+    options = ("--checkpoint", "points", "--master")
+    command = (sys.executable, "-c", IN_SMALL_STEPS)
+    for kill in range(3):
+        with feed.run("spark", "found", *options, f"local[{2 - kill % 2}]", command=command) as process:
+            begun = _batches(spark, "offsets")
+            process.wait_for(lambda: _batches(spark, "offsets") > begun)  # noqa: B023
+            time.sleep(1.5 * chance.random())
+    ended = _batches(spark, "commits")
+    with feed.run("spark", "found", *options, "local[2]", command=command) as process:
+        assert process.end() == 0, process.err
+    assert 0 < ended < _batches(spark, "commits") > 5
+    feed.undisturbed()
+    feed.same()
+
+
+SCRIPT = """
+import sys
+from spaseq import spark as sps
+from spaseq.spark.session import new_session
+
+spark = new_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
+events = sps.read_events(spark, "in", streaming=True, finite=True, max_files_per_trigger=1, on_bad_input="skip")
+answers = sps.match(open("query.spaseq").read(), {"S": events}, provenance=True, on_bad_input="skip")
+writer = answers.writeStream.format("parquet").option("checkpointLocation", "points").option("path", "found")
+writer.trigger(availableNow=True).start().awaitTermination()
+spark.read.schema(answers.schema).parquet("found").select("match").toPandas().to_csv("matches", header=False)
+"""
+
+
+def test_a_table_of_a_killed_query_has_every_match_once(tmp_path: Path) -> None:
+    """`match` into Spark's own file sink, killed three times."""
+    feed, chance = Feed(tmp_path), random.Random(3)
+    for number in range(10):
+        feed.add(last=number == 9)
+    command = [sys.executable, "-c", SCRIPT]
+    for _ in range(3):
+        with Process(command, folder=tmp_path) as process:
+            begun = _batches(tmp_path / "points", "offsets")
+            process.wait_for(lambda: _batches(tmp_path / "points", "offsets") > begun)  # noqa: B023
+            time.sleep(1.5 * chance.random())
+    with Process(command, folder=tmp_path) as process:
+        assert process.end() == 0, process.err
+    feed.undisturbed()
+    expected = [json.loads(line)["match"] for line in (tmp_path / "expected").read_text().splitlines()]
+    found = [line.split(",")[1] for line in (tmp_path / "matches").read_text().splitlines()]
+    assert sorted(found) == sorted(expected) != []

@@ -6,13 +6,27 @@ negated GPM are not visible outside).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from spaseq.algebra.events import Absent, Assignment, EventQuery, Gpm, Repeat, Sequence, choices, gpms
+from spaseq.algebra.events import (
+    Absent,
+    AskForm,
+    Assignment,
+    ConstructForm,
+    EventQuery,
+    Gpm,
+    Repeat,
+    SelectForm,
+    Sequence,
+    choices,
+    gpms,
+)
 from spaseq.algebra.expressions import Constant, Exists, Expression, Var, walk
 from spaseq.algebra.patterns import Bgp, Graph, Pattern, TriplePattern
 from spaseq.algebra.scope import (
     certainly_bound,
+    expression_variables,
     in_scope,
     lowered,
     ordered,
@@ -31,6 +45,32 @@ def bindable(gpm: Gpm) -> tuple[str, ...]:
 def certain(gpm: Gpm) -> frozenset[str]:
     """The variables that every mapping of the GPM binds by itself."""
     return frozenset(name for name in certainly_bound(gpm.pattern) if not name.startswith("_:"))
+
+
+def needed_variables(query: EventQuery) -> frozenset[str]:
+    """The variables whose values matter behind the GPM stage: those that join, are asked about, or are answered.
+
+    The others still make mappings different from each other, which is what rows are for; their values stay behind.
+    """
+    read = {part.expression for gpm in query.gpms for part in gpm.stateful}
+    named = set(query.shared) | set(query.partition)
+    named |= {
+        part.variable.name for gpm in query.gpms for part in gpm.stateful if isinstance(part, Assignment)
+    }
+    uses = Counter(name for gpm in query.gpms for name in bindable(gpm))
+    named |= {name for name, count in uses.items() if count > 1}
+    match query.form:
+        case SelectForm(items):
+            named |= {item.variable.name for item in items}
+            read |= {item.expression for item in items if item.expression is not None}
+        case ConstructForm(template):
+            nodes = (
+                node for triple in template for node in (triple.subject, triple.predicate, triple.object)
+            )
+            named |= {node.name for node in nodes if isinstance(node, Var)}
+        case AskForm():
+            pass
+    return frozenset(named).union(*(expression_variables(expression) for expression in read))
 
 
 def partners(sequence: Sequence, name: str) -> frozenset[str]:

@@ -17,7 +17,16 @@ import numpy.typing as npt
 from spaseq.algebra.visibility import certain
 from spaseq.automaton.program import Choice, SequenceProgram
 from spaseq.automaton.state import Keys
-from spaseq.automaton.tables import ROW_HIGH, ROW_LOW, ROW_TIME, Ints, Longs, Rows
+from spaseq.automaton.tables import (
+    ROW_CHOICE,
+    ROW_HIGH,
+    ROW_KEY,
+    ROW_LOW,
+    ROW_TIME,
+    Ints,
+    Longs,
+    Rows,
+)
 from spaseq.model.mappings import MappingTable
 
 Mask = npt.NDArray[np.bool_]
@@ -207,6 +216,8 @@ class Assembler:
             self.open[name] = replace(found, slots=mapping[found.slots])
 
     def _ordered(self, joined_: list[Occurrences]) -> Rows:
+        if _in_step(joined_):
+            return _alternating(joined_, self.program.width)
         choice = np.repeat(np.arange(len(joined_), dtype=np.int32), [len(part) for part in joined_])
         width = self.program.width
         whole = stacked([_padded(part, width) for part in joined_])
@@ -222,6 +233,35 @@ def _one_to_one(left: Longs, right: Longs) -> bool:
     if len(left) != len(right):
         return False
     return bool((left == right).all()) and bool((left[1:] > left[:-1]).all())
+
+
+def _in_step(parts: list[Occurrences]) -> bool:
+    """True if all parts occur at the same instants, each once: the steps of a sequence often ask the same."""
+    first = parts[0].time
+    return (
+        len(parts) > 1
+        and all(len(part) == len(first) for part in parts)
+        and bool((first[1:] > first[:-1]).all())
+        and all(bool((part.time == first).all()) for part in parts[1:])
+    )
+
+
+def _alternating(parts: list[Occurrences], width: int) -> Rows:
+    """The rows of parts that are in step, in order of time, without sorting them."""
+    many, count = len(parts), len(parts) * len(parts[0])
+    rows = Rows(
+        np.empty((count, 2), np.int32),
+        np.empty((count, parts[0].times.shape[1]), np.int64),
+        np.empty((count, parts[0].slots.shape[1]), np.int32),
+        np.full((count, width), -1, np.int64),
+    )
+    for number, part in enumerate(parts):
+        rows.ids[number::many, ROW_CHOICE] = number
+        rows.ids[number::many, ROW_KEY] = part.key
+        rows.times[number::many] = part.times
+        rows.slots[number::many] = part.slots
+        rows.events[number::many, : part.events.shape[1]] = part.events
+    return rows
 
 
 def _padded(part: Occurrences, width: int) -> Occurrences:

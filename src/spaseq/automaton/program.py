@@ -8,6 +8,7 @@ it (a guard). Runs are indexed by the slots that must join (the paper's run inde
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from spaseq.algebra.contiguity import counts_instants
@@ -132,10 +133,21 @@ class SequenceProgram:
 
 
 def sequence_program(
-    query: EventQuery, *, stream_index: bool = True, join_index: bool = True, push_window: bool = True
+    query: EventQuery,
+    needed: Iterable[str] | None = None,
+    *,
+    stream_index: bool = True,
+    join_index: bool = True,
+    push_window: bool = True,
 ) -> SequenceProgram:
-    """The program of a query that has gone through the rules; the switches change its speed only."""
+    """The program of a query that has gone through the rules; the switches change its speed only.
+
+    ``needed`` are the variables that somebody looks at later, all if it is not given.
+    """
     variables = tuple(dict.fromkeys((*query.partition, *(n for g in query.gpms for n in bindable(g)))))
+    if needed is not None:
+        kept = frozenset(needed)
+        variables = tuple(name for name in variables if name in kept)
     slot = {name: index for index, name in enumerate(variables)}
     all_choices = _choices(query, slot)
     transitions = _transitions(query, all_choices)
@@ -182,17 +194,17 @@ def _expressions(query: EventQuery) -> list[Expression]:
 def _choices(query: EventQuery, slot: dict[str, int]) -> tuple[Choice, ...]:
     found = []
     for index, step in enumerate(query.sequence.steps):
-        own = {name for gpm in gpms(step.element) for name in bindable(gpm)} & query.iterated
+        own = {name for gpm in gpms(step.element) for name in bindable(gpm)} & query.iterated & slot.keys()
         rebinds = tuple(sorted(slot[name] for name in own)) if isinstance(step.quantifier, Repeat) else ()
         for choice in choices(step.element):
             assigned = {p.variable.name for g in choice for p in g.stateful if isinstance(p, Assignment)}
-            names = dict.fromkeys(name for gpm in choice for name in bindable(gpm))
+            names = dict.fromkeys(name for gpm in choice for name in bindable(gpm) if name in slot)
             found.append(
                 Choice(
                     step=index,
                     gpms=tuple(gpm.name for gpm in choice),
                     slots=tuple(slot[name] for name in names if name not in assigned),
-                    certain=frozenset(slot[name] for gpm in choice for name in certain(gpm)),
+                    certain=frozenset(slot[name] for gpm in choice for name in certain(gpm) if name in slot),
                     rebinds=rebinds,
                     parts=stateful_parts(choice),
                 )

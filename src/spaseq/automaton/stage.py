@@ -24,12 +24,12 @@ from spaseq.automaton.tables import (
     DEADLINE,
     IN,
     MATCHES,
+    MOST,
     OF,
     PARENT,
     ROW_TIME,
     RUNS,
     START,
-    STEP_LEAVING,
     TRANSITION_TARGET,
     WAITING,
     Ints,
@@ -101,8 +101,7 @@ class SequenceStage:
         self._max_memory = max_memory
         self._with_events = with_events
         self._bag_slots = bag_slots
-        leaving = self.tables.steps[:, STEP_LEAVING + 1] - self.tables.steps[:, STEP_LEAVING]
-        self._most = max(1, int(leaving.max()))
+        self._most = int(self.tables.sizes[MOST])
         self._nothing = self._found(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
     def step(self, rows: Rows, now: int, values: ValueArrays) -> Found:

@@ -34,9 +34,10 @@ SUB_TRANSITION, SUB_KIND, SUB_SLOTS, _ = range(4)
     TRANSITION_HIGH, TRANSITION_GUARDED, TRANSITION_BEGINS, TRANSITION_SUBS, _,
 ) = range(10)  # fmt: skip
 TRACK_FUNCTION, TRACK_SLOT = range(2)
-N_SLOTS, N_TRACKS, N_COUNTERS, WIDTH, SHIFT, FINAL, INDEXED, PUSHES = range(8)
+N_SLOTS, N_TRACKS, N_COUNTERS, WIDTH, SHIFT, FINAL, INDEXED, PUSHES, MOST = range(9)
 """Sizes: variables, tracked functions and counters of a partial; events of an occurrence; bits that count
-the subscriptions of a transition; the final step; whether runs are indexed and windows pushed."""
+the subscriptions of a transition; the final step; whether runs are indexed and windows pushed; how many transitions leave a step
+at most."""
 
 
 class Tables(NamedTuple):
@@ -105,6 +106,7 @@ def tables(program: SequenceProgram) -> Tables:
                 program.final,
                 int(program.indexed),
                 int(program.pushes_window),
+                max(1, *(row[STEP_LEAVING + 1] - row[STEP_LEAVING] for row in steps)),
             ],
             np.int64,
         ),

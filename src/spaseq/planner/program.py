@@ -17,7 +17,7 @@ from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Iterated, Var, walk
 from spaseq.algebra.patterns import Bgp, Node, TriplePattern
 from spaseq.algebra.scope import triple_variables
-from spaseq.algebra.visibility import certain, key_triples, knowledge_graphs
+from spaseq.algebra.visibility import certain, key_triples, knowledge_graphs, needed_variables
 from spaseq.automaton.program import SequenceProgram, sequence_program
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import NO_KNOWLEDGE, PatternPlan, compile_pattern
@@ -26,6 +26,7 @@ from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.distribution import distribute
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -117,6 +118,7 @@ def build_program(query: CompiledQuery) -> Program:
     switches = query.optimisations
     sequence = sequence_program(
         rewritten,
+        needed_variables(rewritten) | frozenset(distribute(rewritten).variables),
         stream_index=switches.stream_index,
         join_index=switches.join_index,
         push_window=switches.push_window,

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pyoxigraph import Literal
 
-from spaseq.algebra.events import AskForm, Assignment, ConstructForm, EventQuery, SelectForm
-from spaseq.algebra.expressions import Var
-from spaseq.algebra.scope import expression_variables
-from spaseq.algebra.visibility import bindable
+from spaseq.algebra.events import AskForm, Assignment, SelectForm
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.errors import InvalidArgument, listed
 from spaseq.io.bad_input import Policy
@@ -92,49 +88,25 @@ def make_tasks(
         # An endless ASK must remember that it has answered, so its rows meet in one place.
         alone = streaming and isinstance(query.rewritten.form, AskForm)
         routing = routing_of(program, buckets, number, one_place=alone)
-        needed = needed_variables(query.rewritten) | (set(routing.variables) if routing.size else set())
         tasks.append(
             Task(
                 name,
                 program,
                 routing,
                 tuple(streams.index(iri) for iri in program.streams),
-                tuple(_columns(program, gpm, needed) for gpm in range(len(program.gpms))),
+                tuple(_columns(program, gpm) for gpm in range(len(program.gpms))),
             )
         )
     return tuple(tasks), streams
 
 
-def _columns(program: Program, number: int, needed: Set[str]) -> tuple[str, ...]:
+def _columns(program: Program, number: int) -> tuple[str, ...]:
     """What a GPM's own event binds; stateful assignments come later."""
     plan = program.gpms[number]
     gpm = next(gpm for gpm in program.query.rewritten.gpms if gpm.name == plan.name)
     assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
-    known = needed & set(program.sequence.variables) - assigned
+    known = set(program.sequence.variables) - assigned
     return tuple(name for name in plan.plan.variables if name in known)
-
-
-def needed_variables(query: EventQuery) -> frozenset[str]:
-    """The variables whose values matter behind the GPM stage: those that join, are asked about, or are answered.
-
-    The others still make mappings different from each other, which is what rows are for; their values stay behind.
-    """
-    read = {part.expression for gpm in query.gpms for part in gpm.stateful}
-    named = set(query.shared) | set(query.partition)
-    uses = Counter(name for gpm in query.gpms for name in bindable(gpm))
-    named |= {name for name, count in uses.items() if count > 1}
-    match query.form:
-        case SelectForm(items):
-            named |= {item.variable.name for item in items}
-            read |= {item.expression for item in items if item.expression is not None}
-        case ConstructForm(template):
-            nodes = (
-                node for triple in template for node in (triple.subject, triple.predicate, triple.object)
-            )
-            named |= {node.name for node in nodes if isinstance(node, Var)}
-        case AskForm():
-            pass
-    return frozenset(named).union(*(expression_variables(expression) for expression in read))
 
 
 def stream_numbers(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spaseq.algebra.visibility import needed_variables
 from spaseq.planner.compiled import compile_query
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import build_program
-from spaseq.spark.job import needed_variables
 from spaseq.spark.places_of_buckets import bucket_places, spark_partition
 from spaseq.spark.routing import Routing, Ticks, routing_of, text_hash
 

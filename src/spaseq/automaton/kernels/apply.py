@@ -20,6 +20,7 @@ from spaseq.automaton.tables import (
     LAST,
     LOW,
     MATCHES,
+    MOST,
     N_COUNTERS,
     N_SLOTS,
     N_TRACKS,
@@ -68,9 +69,9 @@ from .portable import Array, inlined, portable
 @inlined
 def has_room(tables: Tables, store: Store, count: int) -> bool:
     """True if the outcome of this many candidates fits in the arrays."""
-    most = 1
-    for step in range(len(tables.steps)):
-        most = max(most, tables.steps[step, STEP_LEAVING + 1] - tables.steps[step, STEP_LEAVING])
+    if count == 0:
+        return True
+    most = tables.sizes[MOST]
     return bool(
         store.counts[PARTIALS] + count <= len(store.partials)
         and store.counts[RUNS] + count * most <= len(store.runs)

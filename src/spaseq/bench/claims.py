@@ -19,8 +19,19 @@ _NAMES = {
     "rate": "throughput",
     "p50": "the median of latency",
     "p99": "the 99th percentile of latency",
+    "cpu_p99": "the 99th percentile of the CPU time of a push",
+    "cpu_mean": "the mean CPU time of a push",
 }
-_UNITS = {"cpu": " s", "wall": " s", "events": " s", "rate": " triples/s", "p50": " ms", "p99": " ms"}
+_UNITS = {
+    "cpu": " s",
+    "wall": " s",
+    "events": " s",
+    "rate": " triples/s",
+    "p50": " ms",
+    "p99": " ms",
+    "cpu_p99": " ms",
+    "cpu_mean": " ms",
+}
 
 
 def judge(claim: Claim, cells: list[Cell]) -> Verdict:

@@ -67,7 +67,7 @@ KEYS: Final = (
 """What a file may say."""
 PROFILES: Final = ("tiny", "quick", "full")
 """Sizes: one that a test can afford, one for the whole book in minutes, one for numbers to publish."""
-MEASURES: Final = ("cpu", "wall", "rate", "memory", "events", "p50", "p99")
+MEASURES: Final = ("cpu", "wall", "rate", "memory", "events", "p50", "p99", "cpu_p99", "cpu_mean")
 
 EXPECTED_MARK: Final = (
     "# --- expected: matches and the digest of the sorted lines; `spaseq bench pin` writes this ---"

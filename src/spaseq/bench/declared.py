@@ -94,6 +94,8 @@ class Axis:
     points: tuple[Params, ...]
     unit: str = ""
     log: bool = False
+    label: str = ""
+    """What a reader is told instead of the parameter's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +257,7 @@ class _Reader:
         )
 
     def _axis(self, entry: dict[str, object]) -> Axis:
-        self._check_keys("the axis", entry, ["name", "points", "unit", "log"])
+        self._check_keys("the axis", entry, ["name", "points", "unit", "log", "label"])
         points: list[Params] = []
         for point in self._list(entry, "points"):
             table = point if isinstance(point, dict) else {"at": point}
@@ -269,6 +271,7 @@ class _Reader:
             tuple(points),
             self._text(entry, "unit", ""),
             entry.get("log", False) is True,
+            self._text(entry, "label", self._text(entry, "name")),
         )
 
     def _profile(self, name: str, entry: object) -> Profile:

@@ -7,14 +7,15 @@ from typing import Final
 
 from spaseq.bench.plots import Bar, Series, bar_chart, line_chart, short
 from spaseq.bench.results import Cell, Result
+from spaseq.bench.stages import STAGES
 
 Rows = list[tuple[str, ...]]
 
 PLOTS: Final[dict[str, tuple[str, str, Callable[[Cell], float | None]]]] = {
     "cpu": ("CPU time", "seconds", lambda cell: cell.measure("cpu")),
-    "wall": ("Wall time", "seconds", lambda cell: cell.measure("wall")),
+    "wall": ("wall time", "seconds", lambda cell: cell.measure("wall")),
     "rate": (
-        "Throughput",
+        "throughput",
         "triples per second",
         lambda cell: cell.triples_per_second,
     ),
@@ -24,22 +25,17 @@ PLOTS: Final[dict[str, tuple[str, str, Callable[[Cell], float | None]]]] = {
         lambda cell: cell.measure("events"),
     ),
     "memory": (
-        "Peak memory",
+        "peak memory",
         "MiB",
         lambda cell: cell.memory / 2**20 if cell.counts and cell.memory else None,
     ),
     "runs": (
-        "Peak of runs",
+        "peak of runs",
         "runs",
         lambda cell: float(cell.peak_runs) if cell.counts and cell.peak_runs else None,
     ),
-    "latency": (
-        "Latency, 99th percentile",
-        "milliseconds",
-        lambda cell: cell.latency.get("p99") if cell.counts else None,
-    ),
 }
-"""Titles, units and values of the plots over cells; `split` is drawn apart."""
+"""Names, units and values of the plots over cells; `split` and `latency` are drawn apart."""
 
 
 # --- tables -------------------------------------------------------------------------------------
@@ -99,7 +95,13 @@ def _why(cell: Cell) -> str:
 def plots_of(result: Result) -> Iterator[tuple[str, str]]:
     """The plots of a result: their names and their SVG."""
     for kind in result.plots:
-        drawn = split_plot(result) if kind == "split" else cell_plot(result, kind)
+        match kind:
+            case "split":
+                drawn = split_plot(result)
+            case "latency":
+                drawn = latency_plot(result)
+            case _:
+                drawn = cell_plot(result, kind)
         if drawn:
             yield f"{result.name}-{kind}", drawn
 
@@ -107,7 +109,7 @@ def plots_of(result: Result) -> Iterator[tuple[str, str]]:
 def cell_plot(result: Result, kind: str) -> str | None:
     """One value per cell: lines if the axis is numeric, bars otherwise."""
     name, unit, value = PLOTS[kind]
-    title = f"{name}: {result.title[0].lower()}{result.title[1:]}"
+    title = f"{result.title}: {name}"
     found = [(cell, value(cell)) for cell in result.cells]
     points = [(cell, number) for cell, number in found if number is not None]
     if not points:
@@ -145,11 +147,23 @@ def split_plot(result: Result) -> str | None:
         for cell in result.cells
         if cell.counts and cell.task == "parse"
     ]
-    title = f"Where the time goes: {result.title[0].lower()}{result.title[1:]}"
-    return bar_chart(title, bars, unit="seconds of CPU") if cells else None
+    title = f"{result.title}: where the time goes"
+    return bar_chart(title, bars, unit="seconds of CPU", names=STAGES) if cells else None
+
+
+def latency_plot(result: Result) -> str | None:
+    """The median and the 99th percentile of every cell that has them."""
+    bars = [
+        Bar(f"{_bar_label(result, cell)}, {told}", ((told, cell.latency[name]),))
+        for cell in result.cells
+        for name, told in (("p50", "median"), ("p99", "99th percentile"))
+        if cell.counts and name in cell.latency
+    ]
+    return bar_chart(f"{result.title}: from push to match", bars, unit="milliseconds") if bars else None
 
 
 def _bar_label(result: Result, cell: Cell) -> str:
     """The point with its unit, the variant if there are several."""
     at = f"{short(cell.x)} {result.unit}".strip() if cell.x is not None else cell.at
-    return f"{at} {cell.variant}".strip() if len(result.variants) > 1 or not at else at
+    names = (at, cell.variant) if len(result.variants) > 1 or not at else (at,)
+    return ", ".join(filter(None, names))

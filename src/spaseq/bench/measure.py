@@ -91,7 +91,7 @@ def measure(
         question=benchmark.question,
         source=benchmark.source,
         workload=benchmark.workload,
-        axis=axis.name if axis else "",
+        axis=axis.label if axis else "",
         unit=axis.unit if axis else "",
         log=axis.log if axis else False,
         plots=list(benchmark.plots),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from math import ceil, floor, log10
@@ -117,18 +117,23 @@ def line_chart(
         out.append(_line(x(value), HEIGHT - BOTTOM, x(value), HEIGHT - BOTTOM + 5, PALE))
     out.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, x_label, anchor="middle", colour=PALE))
     for number, line in enumerate(series):
-        colour = COLOURS[number % len(COLOURS)]
+        colour, shape = _look(number)
         path = " ".join(f"{x(a):.1f},{y(b):.1f}" for a, b in line.points)
         out.append(f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='2.2'/>")
-        out += [_mark(x(a), y(b), MARKS[number % len(MARKS)], colour, line.name, b) for a, b in line.points]
-    out += _legend([line.name for line in series], marks=True)
+        out += [_mark(x(a), y(b), shape, colour, line.name, b) for a, b in line.points]
+    out += _legend([(line.name, *_look(number)) for number, line in enumerate(series)])
     return _page(out, HEIGHT, title)
 
 
-def bar_chart(title: str, bars: Sequence[Bar], *, unit: str, told: Callable[[float], str] = short) -> str:
-    """Bars that lie, labels before them, values behind; several parts are coloured and named above."""
-    names = list(dict.fromkeys(name for bar in bars for name, _ in bar.parts))
-    several = len(names) > 1
+def bar_chart(title: str, bars: Sequence[Bar], *, unit: str, names: Sequence[str] = ()) -> str:
+    """Bars that lie, labels before them, values behind; several parts are coloured and named above.
+
+    ``names`` are parts that have the same colour in every plot, whether they occur in it or not.
+    """
+    found = list(dict.fromkeys(name for bar in bars for name, _ in bar.parts))
+    several = any(len(bar.parts) > 1 for bar in bars)
+    known = [*names, *(name for name in found if name not in names)]
+    colours = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(known)}
     top = TOP if several else 56
     step = 34
     height = top + step * len(bars) + 62
@@ -146,16 +151,16 @@ def bar_chart(title: str, bars: Sequence[Bar], *, unit: str, told: Callable[[flo
         out.append(_text(left - 10, base + 17, bar.label, anchor="end"))
         at = 0.0
         for name, value in bar.parts:
-            colour = COLOURS[(names.index(name) if several else row) % len(COLOURS)]
+            colour = colours[name] if several else COLOURS[row % len(COLOURS)]
             width = max(x(at + value) - x(at), 0.0)
             out.append(
                 f"<rect x='{x(at):.1f}' y='{base + 2}' width='{width:.1f}' height='{step - 12}' fill='{colour}'>"
-                f"<title>{escape(name)}: {escape(told(value))}</title></rect>"
+                f"<title>{escape(name)}: {short(value)}</title></rect>"
             )
             at += value
-        out.append(_text(x(at) + 8, base + 17, told(bar.total), colour=PALE))
+        out.append(_text(x(at) + 8, base + 17, short(bar.total), colour=PALE))
     if several:
-        out += _legend(names, marks=False)
+        out += _legend([(name, colours[name], "square") for name in known if name in found])
     return _page(out, height, title)
 
 
@@ -192,11 +197,14 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
     return f"<line x1='{x1:.1f}' y1='{y1:.1f}' x2='{x2:.1f}' y2='{y2:.1f}' stroke='{colour}'/>"
 
 
-def _legend(names: Sequence[str], *, marks: bool) -> list[str]:
+def _look(number: int) -> tuple[str, str]:
+    """The colour and the mark of a line."""
+    return COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
+
+
+def _legend(entries: Sequence[tuple[str, str, str]]) -> list[str]:
     out, x = [], 16.0
-    for number, name in enumerate(names):
-        colour = COLOURS[number % len(COLOURS)]
-        shape = MARKS[number % len(MARKS)] if marks else "square"
+    for name, colour, shape in entries:
         out.append(_mark(x + 5, 47, shape, colour))
         out.append(_text(x + 15, 51, name))
         x += 15 + 7.1 * len(name) + 20

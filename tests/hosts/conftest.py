@@ -13,13 +13,13 @@ from spaseq.spark.session import new_session
 
 @pytest.fixture(scope="session", autouse=True)
 def short_lived(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let Java compile in haste: no process here lives long enough for more to pay."""
+    """Let Java compile in haste, since no process here lives long; what killed ones leave behind stays with us."""
     folder = tmp_path_factory.mktemp("conf")
-    options = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={folder}"
     for part in ("driver", "executor"):
         with (folder / "spark-defaults.conf").open("a") as file:
             file.write(f"spark.{part}.defaultJavaOptions {options}\n")
-    os.environ["SPARK_CONF_DIR"] = str(folder)
+    os.environ["SPARK_CONF_DIR"] = os.environ["TMPDIR"] = str(folder)
 
 
 @pytest.fixture(scope="session")

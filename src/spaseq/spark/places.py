@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 from pyspark import TaskContext
 
+import spaseq
+from spaseq.errors import InvalidArgument
 from spaseq.io.bad_input import BadInput, OnBad
 from spaseq.spark.sources import Split
 
 Longs = npt.NDArray[np.int64]
 
 
+def check_unpacked(package: Path) -> None:
+    """Kernels are compiled from their files, and the compiled ones are kept by what those say."""
+    if not package.exists():
+        raise InvalidArgument(
+            "spaseq cannot work from inside a zip, as `--py-files` sends it; send it with `--archives`, which unpacks it "
+            "(docs/how-to/run-on-a-cluster.md)"
+        )
+
+
 class Place:
     """Where a task stands: which part of the input it reads, and in which micro-batch."""
 
     def __init__(self) -> None:
+        check_unpacked(Path(spaseq.__file__))
         context = TaskContext.get()
         self.partition = context.partitionId() if context is not None else 0
         batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None

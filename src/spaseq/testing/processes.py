@@ -77,7 +77,7 @@ class Process:
         """What Ctrl-C does: everybody in the foreground hears it."""
         os.killpg(self._process.pid, signal.SIGINT)
 
-    def end(self, seconds: float = 120) -> int:
+    def end(self, seconds: float = 300) -> int:
         """Wait for the end; the exit status."""
         return self._process.wait(seconds)
 
@@ -92,7 +92,7 @@ class Process:
             time.sleep(_MOMENT)
         self._process.wait()
 
-    def wait_for(self, true: Callable[[], bool], seconds: float = 120) -> None:
+    def wait_for(self, true: Callable[[], bool], seconds: float = 300) -> None:
         """Look often whether something is true; fail if the process ends before, or takes too long."""
         looks = 0
         while not true():

@@ -1,0 +1,144 @@
+"""A real cluster on one machine: a standalone master and two workers, each a process that can be killed."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+import pytest
+from pyoxigraph import Literal, NamedNode, Triple
+
+import spaseq
+from spaseq.model.events import GraphEvent
+from spaseq.testing.files import nquads
+from spaseq.testing.processes import SPASEQ, Process
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+SPARK_CLASS = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
+SMALL = "--conf spark.executor.memory=512m"
+EX = "http://ex.org/"
+QUERY = """PREFIX : <http://ex.org/>
+SELECT ?k ?v ?w WITHIN 20 SECONDS FROM STREAM S <http://ex.org/s> WHERE {
+  SEQ (A ; B ; C!)
+  DEFINE GPM A ON S { ?k :a ?v } DEFINE GPM B ON S { ?k :b ?w } DEFINE GPM C ON S { ?k :c ?x }
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """A worker with one core and a folder of its own."""
+
+    process: Process
+    folder: Path
+
+    @property
+    def has_mapped(self) -> bool:
+        """True if a task of the stage before the shuffle has ended here."""
+        return any(self.folder.rglob("shuffle_*.data"))
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A master and its workers."""
+
+    url: str
+    workers: list[Worker]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """Started for one test, on ports that the system chooses."""
+    where = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+    environment = {"PYTHONPATH": "", "SPARK_DAEMON_MEMORY": "256m"}
+    with Process([SPARK_CLASS, "org.apache.spark.deploy.master.Master", *where], environment) as master:
+        master.wait_for(lambda: "New state: ALIVE" in master.err)
+        found = re.search(r"spark://127\.0\.0\.1:\d+", master.err)
+        assert found is not None
+        workers: list[Worker] = []
+        try:
+            for number in range(2):
+                folder = tmp_path / f"worker{number}"
+                arguments = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work")]
+                local = {"SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_WORKER_DIR": str(folder / "work")}
+                command = [SPARK_CLASS, "org.apache.spark.deploy.worker.Worker", *where, *arguments]
+                workers.append(Worker(Process([*command, found[0]], {**environment, **local}), folder))
+            master.wait_for(lambda: master.err.count("Registering worker") == 2)
+            yield Cluster(found[0], workers)
+        finally:
+            for worker in workers:
+                worker.process.__exit__(None, None, None)
+
+
+@pytest.fixture
+def expected(tmp_path: Path) -> list[str]:
+    """What the other engine finds in the same files."""
+    (tmp_path / "query.spaseq").write_text(QUERY)
+    (tmp_path / "in").mkdir()
+    chance, time = random.Random(7), 0
+    for number in range(6):
+        events = []
+        for _ in range(5000):
+            time += chance.randrange(20_000)
+            triple = Triple(
+                NamedNode(f"{EX}k{chance.randrange(500)}"),
+                NamedNode(EX + chance.choice("aabbc")),
+                Literal(chance.randrange(1000)),
+            )
+            events.append(GraphEvent(EX + "s", time, frozenset({triple})))
+        (tmp_path / "in" / f"{number}.nq").write_text(nquads(events, first=5000 * number))
+    with Process([*SPASEQ, *run("local", "expected")], folder=tmp_path) as process:
+        assert process.end() == 0, process.err
+    return sorted((tmp_path / "expected").read_text().splitlines())
+
+
+def run(engine: str, output: str) -> list[str]:
+    """The arguments of the command."""
+    where = ["--engine", engine, "--stream", "S=in", "--output", output, "--provenance"]
+    return ["run", "query.spaseq", *where]
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    """The project as one file, as the how-to says."""
+    source = Path(spaseq.__file__).parents[1]
+    return Path(shutil.make_archive(str(tmp_path / "spaseq"), "zip", source, "spaseq"))
+
+
+def on_the_cluster(cluster: Cluster, packed: Path, folder: Path) -> Process:
+    """The command, on the cluster."""
+    submit = f"--archives {packed}#project --conf spark.executorEnv.PYTHONPATH=project"
+    arguments = [*SPASEQ, *run("spark", "found"), "--master", cluster.url]
+    return Process(arguments, {"PYSPARK_SUBMIT_ARGS": f"{submit} {SMALL} pyspark-shell"}, folder)
+
+
+def test_a_cluster_gives_what_one_process_gives(
+    cluster: Cluster, packed: Path, expected: list[str], tmp_path: Path
+) -> None:
+    """Both workers take part, with the project that was sent to them."""
+    with on_the_cluster(cluster, packed, tmp_path) as process:
+        assert process.end() == 0, process.err
+        assert process.err == ""
+    assert sorted((tmp_path / "found").read_text().splitlines()) == expected != []
+    for worker in cluster.workers:
+        assert any(worker.folder.rglob("project/spaseq/__init__.py"))
+        assert "Running task" in "".join(file.read_text() for file in worker.folder.rglob("stderr"))
+    assert not list(tmp_path.glob(".spaseq-*")), "nothing is left beside the output"
+
+
+def test_a_batch_run_survives_the_loss_of_a_worker(
+    cluster: Cluster, packed: Path, expected: list[str], tmp_path: Path
+) -> None:
+    """Killed when it has done a part of the work that the others rely on: the result is complete and correct."""
+    lost = cluster.workers[1]
+    with on_the_cluster(cluster, packed, tmp_path) as process:
+        process.wait_for(lambda: lost.has_mapped)
+        lost.process.kill()
+        assert process.running
+        assert process.end() == 0, process.err
+    assert sorted((tmp_path / "found").read_text().splitlines()) == expected != []

@@ -42,7 +42,7 @@ class Output(io.RawIOBase):
         """Always: this is a sink."""
         return True
 
-    def write(self, data: bytes) -> int:  # type: ignore[override]
+    def write(self, data: bytes | memoryview) -> int:  # type: ignore[override]
         """Write some bytes; while a resumed run makes its writers, nothing: their heads are there already."""
         if not self._muted:
             left = memoryview(data)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -23,22 +27,54 @@ _EVENT = pa.list_(
 )
 
 
-class AnswerRows:
-    """Turns the answers of one query in one bucket into rows.
+class AnswerTaker(Protocol):
+    """Takes the answers of one query in one bucket, in the order in which they are certain."""
+
+    def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
+        """What leaves the sequence stage for some answers."""
+        ...
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """What leaves it when there are no more."""
+        ...
+
+
+class AnswerForm(Protocol):
+    """What becomes of answers: rows, or lines in files (`spaseq.spark.line_files.LineFiles`)."""
+
+    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerTaker:
+        """What takes the answers of one query in one bucket in a micro-batch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowForm:
+    """Answers as rows.
 
     ``together`` gives the columns that all queries of a job share, otherwise those of this query alone.
     """
 
-    def __init__(self, job: Job, query: int, bucket: int, *, together: bool) -> None:
-        self._job, self._query, self._bucket = job, query, bucket
+    together: bool
+
+    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerRows:
+        """What turns the answers of one query in one bucket into rows."""
+        place = f"-b{batch}" if job.streaming else ""
+        return AnswerRows(job, query, bucket, place, together=self.together)
+
+
+class AnswerRows:
+    """Turns the answers of one query in one bucket into rows; ``place`` makes labels of new blank nodes unique."""
+
+    def __init__(self, job: Job, query: int, bucket: int, place: str, *, together: bool) -> None:
+        self._job, self._query, self._bucket, self._place = job, query, bucket, place
         self._task = job.tasks[query]
         self._together = together
         self._normal_text = self._task.program.query.normal_text if job.provenance else ""
         self._compares = any(task.is_distinct for task in job.tasks)
         self._serial = 0
 
-    def of(self, answers: Answers, dictionary: TermDictionary, place: str) -> pa.RecordBatch:
-        """The rows of some answers; ``place`` makes labels of new blank nodes unique."""
+    def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
+        """The rows of some answers."""
         form = self._task.program.query.rewritten.form
         identities = self._identities(answers)
         time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)
@@ -49,7 +85,7 @@ class AnswerRows:
             columns |= self._route(answers, list(exact.values()))
         triples = None
         if isinstance(form, ConstructForm):
-            triples = self._triples(form, answers, dictionary, identities, place)
+            triples = self._triples(form, answers, dictionary, identities)
         truth = pa.array([True] * len(answers), pa.bool_())
         if self._together:
             columns["query"] = pa.array([self._task.name] * len(answers), pa.string())
@@ -69,7 +105,11 @@ class AnswerRows:
             columns["match"] = pa.array(identities, pa.string())
             columns["events"] = self._events(answers, dictionary)
         self._serial += len(answers)
-        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """Nothing follows the last row."""
+        yield from ()
 
     def _route(self, answers: Answers, texts: list[pa.Array]) -> dict[str, pa.Array]:
         """Where equal answers meet; those of queries without DISTINCT and ASK stay where they are."""
@@ -114,7 +154,6 @@ class AnswerRows:
         answers: Answers,
         dictionary: TermDictionary,
         identities: list[str],
-        place: str,
     ) -> pa.Array:
         graphs = []
         for row in range(len(answers)):
@@ -126,7 +165,7 @@ class AnswerRows:
             label = (
                 identities[row].rsplit(":", 1)[-1][:16]
                 if identities
-                else f"{self._query}-{self._bucket}-{self._serial + row}{place}"
+                else f"{self._query}-{self._bucket}-{self._serial + row}{self._place}"
             )
             triples = constructed(form.template, bindings, label)
             graphs.append([{"s": str(t.subject), "p": str(t.predicate), "o": str(t.object)} for t in triples])

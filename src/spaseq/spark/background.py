@@ -19,13 +19,13 @@ MOMENT: Final = 0.1
 class Background:
     """An action that runs in a thread of its own."""
 
-    def __init__(self, action: Callable[[str], object], argument: str) -> None:
+    def __init__(self, action: Callable[[], object]) -> None:
         self._future: Future[object] = Future()
-        Thread(target=self._work, args=(action, argument), daemon=True).start()
+        Thread(target=self._work, args=(action,), daemon=True).start()
 
-    def _work(self, action: Callable[[str], object], argument: str) -> None:
+    def _work(self, action: Callable[[], object]) -> None:
         try:
-            self._future.set_result(action(argument))
+            self._future.set_result(action())
         except BaseException as error:  # noqa: BLE001 - handed to the main thread by `result`
             self._future.set_exception(error)
 

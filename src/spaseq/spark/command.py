@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Observation
 
+from spaseq.algebra.events import SelectForm
 from spaseq.engine.embedded import as_knowledge
 from spaseq.engine.inputs import resolve_streams
 from spaseq.engine.output import chosen_format
@@ -19,12 +20,16 @@ from spaseq.engine.request import Report, RunRequest, Status, Stop, Stopped
 from spaseq.engine.session import form_of
 from spaseq.io.sources import Source
 from spaseq.planner.program import build_program
+from spaseq.spark.answer_rows import RowForm
 from spaseq.spark.background import MOMENT, Background, our_signals, tasks_of
-from spaseq.spark.files import EventFiles, read_events
-from spaseq.spark.match import match_all
+from spaseq.spark.bad_events import checked_policy
+from spaseq.spark.files import EventFiles, FileParts, parts_now
+from spaseq.spark.line_files import COUNTED, LineFiles
+from spaseq.spark.match import MatchOptions, answers_of
 from spaseq.spark.problems import kept_log
 from spaseq.spark.run_batches import MicroBatches
 from spaseq.spark.run_output import Writing
+from spaseq.spark.schemas import all_answer_columns
 from spaseq.spark.session import check_java, new_session
 
 if TYPE_CHECKING:
@@ -86,13 +91,35 @@ class SparkRun:
         """What `read_events` and `match_all` have in common."""
         return {"on_bad_input": self.request.on_bad_input, "quarantine": str(quarantine)}
 
-    def answers(self, frames: Mapping[str, DataFrame], quarantine: Path, **more: Any) -> DataFrame:
-        """The answers of all queries."""
+    @property
+    def by_lines(self) -> bool:
+        """True if workers can write the lines of the output themselves."""
+        forms = [query.query.rewritten.form for query in self.request.queries]
+        plain = all(isinstance(form, SelectForm) and not form.distinct for form in forms)
+        return plain and self.format == "jsonl" and not self.request.provenance
+
+    def answers(
+        self, streams: Mapping[str, DataFrame | FileParts], folder: Path, quarantine: Path, **more: Any
+    ) -> DataFrame:
+        """The answers of all queries, for `write` to put in this folder."""
         queries = {name: query.query for name, query in self.names.items()}
         limits = {"max_runs": self.request.max_runs, "max_memory": self.request.max_memory}
         options = {**self.options(quarantine), **limits, **more}
-        frame = match_all(queries, frames, self.knowledge, provenance=self.identified, **options)
-        return frame.sortWithinPartitions("time", "start") if not frame.isStreaming else frame
+        known = MatchOptions(provenance=self.identified, **options)
+        if not self.by_lines:
+            columns = all_answer_columns(provenance=self.identified)
+            return answers_of(queries, streams, self.knowledge, columns, known, RowForm(together=True))
+        several = len(self.names) > 1
+        names = tuple(query.name if several else None for query in self.request.queries)
+        lines = LineFiles(str(folder.absolute()), names)
+        return answers_of(queries, streams, self.knowledge, COUNTED, known, lines)
+
+    def write(self, answers: DataFrame, folder: Path) -> None:
+        """Find answers and put them in a folder, in files in order of time; workers that write lines need no more."""
+        if self.by_lines:
+            answers.write.format("noop").mode("overwrite").save()
+        else:
+            answers.sortWithinPartitions("time", "start").write.parquet(str(folder))
 
 
 # --- a finite input at once -----------------------------------------------------------------------
@@ -109,21 +136,14 @@ class _Finite:
         """Read, match and write."""
         run, request = self._run, self._run.request
         quarantine, answers = self._folder / "bad", self._folder / "answers"
-        read = request.input.read
-        frames = {
-            iri: read_events(
-                self._spark,
-                paths,
-                format=request.input.file_format,
-                timestamp_predicate=read.timestamp_predicate,
-                time_unit=read.time_unit,
-                triples_per_event=read.triples_per_event,
-                **run.options(quarantine),
-            )
-            for iri, paths in run.inputs.items()
+        policy = checked_policy(request.on_bad_input, str(quarantine))
+        streams = {
+            iri: parts_now(self._spark, replace(run.files(iri), on_bad=policy, quarantine=str(quarantine)))
+            for iri in run.inputs
         }
         counted = Observation("spaseq")
-        job = Background(run.answers(frames, quarantine, metrics=counted).write.parquet, str(answers))
+        found = run.answers(streams, answers, quarantine, metrics=counted)
+        job = Background(lambda: run.write(found, answers))
         try:
             while not job.done:
                 run.stop.wait(MOMENT)

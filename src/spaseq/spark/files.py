@@ -44,7 +44,6 @@ SMALLEST_PART: Final = 1 << 20
 LARGEST_PART: Final = 1 << 27
 _MARK: Final = "_spaseq_files"
 
-
 PARTS: Final = StructType(
     [
         StructField("path", StringType()),
@@ -56,6 +55,16 @@ PARTS: Final = StructType(
 )
 """Parts of files, which `match` reads itself. A row without path is the stream's promise that nothing before a
 time will follow; without time, that nothing will."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileParts:
+    """A stream of events that `match` reads itself, and a DataFrame with a row for each of its parts."""
+
+    files: EventFiles
+    frame: DataFrame
+    tasks: tuple[tuple[Split, ...], ...] | None = None
+    """What the numbers in the rows stand for; None if the rows name parts as `PARTS` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +121,7 @@ def read_events(
     order of their names, and then says that the stream has ended, so that a query gives its last answers.
     """
     options = ReadOptions(timestamp_predicate, time_unit, triples_per_event)
-    paths = _strings(path)
-    if not (spark.sparkContext.master or "local").startswith("local"):
-        # Workers elsewhere do not stand in this directory.
-        paths = tuple(str(Path(each).absolute()) for each in paths)
+    paths = _reachable(spark, _strings(path))
     files = EventFiles(paths, format, options, checked_policy(on_bad_input, quarantine), quarantine)
     if not streaming:
         files.found()
@@ -148,8 +154,15 @@ def _loaded(
     reader = reader.options(**settings, parallelism=str(spark.sparkContext.defaultParallelism))
     frame = reader.load()
     # What `match` reads in place of rows of triples.
-    setattr(frame, _MARK, (files, reader.option("yields", "parts").load()))
+    setattr(frame, _MARK, FileParts(files, reader.option("yields", "parts").load()) if streaming else files)
     return frame
+
+
+def _reachable(spark: SparkSession, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths as workers can follow them: those elsewhere do not stand in this directory."""
+    if (spark.sparkContext.master or "local").startswith("local"):
+        return paths
+    return tuple(str(Path(each).absolute()) for each in paths)
 
 
 def _strings(path: PathLike | Iterable[PathLike]) -> tuple[str, ...]:
@@ -157,10 +170,20 @@ def _strings(path: PathLike | Iterable[PathLike]) -> tuple[str, ...]:
     return tuple(os.fspath(each) for each in many)
 
 
-def files_of(frame: DataFrame) -> tuple[EventFiles, DataFrame] | None:
-    """The files that a DataFrame stands for and their parts, if it comes straight from `read_events`."""
+def parts_behind(frame: DataFrame) -> FileParts | None:
+    """The parts of files that a DataFrame stands for, if it comes straight from `read_events`."""
     found = vars(frame).get(_MARK)
-    return found if isinstance(found, tuple) else None
+    if isinstance(found, EventFiles):
+        return parts_now(frame.sparkSession, found)
+    return found if isinstance(found, FileParts) else None
+
+
+def parts_now(spark: SparkSession, files: EventFiles) -> FileParts:
+    """The parts of all files that are there now, found by the driver alone."""
+    files = replace(files, paths=_reachable(spark, files.paths))
+    splits = [Split.whole_of(source, files.options.timestamp_predicate) for source in files.found()]
+    tasks = tuple(parts(splits, spark.sparkContext.defaultParallelism))
+    return FileParts(files, spark.range(0, len(tasks), 1, max(1, len(tasks))), tasks)
 
 
 # --- parts --------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +16,21 @@ from spaseq.model.batch import EventBatch
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.event_rows import EventRows
-from spaseq.spark.files import EventFiles, Promise, parts_in
+from spaseq.spark.files import EventFiles, FileParts, Promise, parts_in
 from spaseq.spark.job import Job, Task
 from spaseq.spark.mapper import Mapper
 from spaseq.spark.places import Place, placed
 from spaseq.spark.schemas import ARROW_BLOCKS, CLOCKS, CONTROL
 from spaseq.spark.sequence_stage import Shared
+from spaseq.spark.sources import Split
+from spaseq.spark.warm import settle
 from spaseq.spark.watermark import Progress
 
 Longs = npt.NDArray[np.int64]
 Row = tuple[int, int, int, bytes | None, int, int]
+
+CHUNK: Final = 1 << 24
+"""Bytes that a task reads at a time: every piece makes a block for every bucket, and those have their price."""
 
 _mappers: dict[str, Mapper] = {}
 """The mapper of the job this process works for: its dictionary and its background graphs stay warm."""
@@ -60,23 +66,28 @@ class MatchRows:
             for stream, time in rows.promises.times.items():
                 work.progress.promise(job.streams[stream], time)
             yield work.last(bad.count)
+        settle("GPM")
 
 
 class MatchParts:
     """Reads the parts of event files that rows name and matches them, without rows of triples."""
 
-    def __init__(self, job: Shared, stream: int, files: EventFiles) -> None:
-        self._job, self._stream, self._files = job, stream, files
+    def __init__(self, job: Shared, stream: int, parts: FileParts) -> None:
+        self._job, self._stream = job, stream
+        self._files: EventFiles = parts.files
+        self._tasks = parts.tasks
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job, files, place = self._job.value, self._files, Place()
         mapper = mapper_of(job)
         work = _Task(mapper, place, "line")
-        options = replace(files.options, needed_predicates=job.predicates, keep_names=job.provenance)
+        options = replace(
+            files.options, needed_predicates=job.predicates, keep_names=job.provenance, chunk_bytes=CHUNK
+        )
         stream, dictionary = job.streams[self._stream], mapper.dictionary
         count = 0
         with BadEvents(files.on_bad, files.quarantine, f"read-{self._stream}-{place.name}") as bad:
-            for split in (part for batch in batches for part in parts_in(batch, options.timestamp_predicate)):
+            for split in (part for batch in batches for part in self._parts(batch)):
                 if isinstance(split, Promise):
                     work.progress.promise(stream, FOREVER if split.time is None else split.time)
                     continue
@@ -86,6 +97,12 @@ class MatchParts:
                     count += len(events)
                     yield from work.take(events, place.arrivals(numbers))
             yield work.last(bad.count)
+        settle("GPM")
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterator[Split | Promise]:
+        if self._tasks is None:
+            return parts_in(batch, self._files.options.timestamp_predicate)
+        return (part for number in batch.column("id").to_pylist() for part in self._tasks[number])
 
 
 @dataclass(slots=True)

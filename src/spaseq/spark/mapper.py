@@ -168,8 +168,8 @@ class Mapper:
             ]
             digests = np.frombuffer(b"".join(known), np.uint8).reshape(-1, DIGEST)
         cells = [names, pairs.terms.ravel(), *(rows.terms.ravel() for rows in gpms)]
-        used, inverse = np.unique(np.concatenate([np.zeros(1, np.int32), *cells]), return_inverse=True)
-        numbers = np.split(inverse[1:].astype(np.int32), np.cumsum([len(cell) for cell in cells])[:-1])
+        used, number = _renumbered(np.concatenate(cells), len(self.dictionary))
+        numbers = np.split(number, np.cumsum([len(cell) for cell in cells])[:-1])
         return Block(
             batch.times[events],
             batch.streams[events],
@@ -181,7 +181,7 @@ class Mapper:
                 Mappings(rows.event, number.reshape(rows.terms.shape))
                 for rows, number in zip(gpms, numbers[2:], strict=True)
             ),
-            local_texts(self.dictionary, used[1:], own.place),
+            local_texts(self.dictionary, used, own.place),
         )
 
 
@@ -215,6 +215,20 @@ def _by_bucket(targets: Targets, buckets: int) -> list[npt.NDArray[np.intp]]:
     order = np.lexsort((targets.row, targets.bucket))
     ends = np.searchsorted(targets.bucket[order], np.arange(1, buckets))
     return np.split(targets.row[order], ends)
+
+
+def _renumbered(ids: Ints, most: int) -> tuple[Ints, Ints]:
+    """The ids that occur, without 0, and for every id its place among them from 1 on; 0 stays."""
+    if most > 4 * len(ids):
+        used, place = np.unique(ids, return_inverse=True)
+        skipped = 1 if len(used) and used[0] == 0 else 0
+        return used[skipped:], (place + 1 - skipped).astype(np.int32)
+    number = np.zeros(most + 1, np.int32)
+    number[ids] = 1
+    number[0] = 0
+    used = np.flatnonzero(number).astype(np.int32)
+    number[used] = np.arange(1, len(used) + 1, dtype=np.int32)
+    return used, number[ids]
 
 
 def _matrix(table: MappingTable, names: tuple[str, ...], rows: npt.NDArray[np.intp]) -> Ints:

@@ -18,8 +18,9 @@ from spaseq.engine.machine import check_limits
 from spaseq.errors import InvalidArgument
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.spark.answer_rows import AnswerForm, RowForm
 from spaseq.spark.bad_events import checked_policy
-from spaseq.spark.files import files_of
+from spaseq.spark.files import FileParts, parts_behind
 from spaseq.spark.finish import first_of_equals
 from spaseq.spark.gpm_stage import MatchParts, MatchRows
 from spaseq.spark.job import Job, make_tasks, stream_numbers
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 Streams = Mapping[str, DataFrame] | DataFrame
 """A DataFrame of events per stream, by alias or IRI; or one for all, with a column ``stream``."""
+Inputs = Mapping[str, DataFrame | FileParts] | DataFrame
+"""The same, or parts of files that are read without a DataFrame of events."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +116,8 @@ def match(
     )
     form = compiled.rewritten.form
     columns = answer_columns(form, provenance=provenance)
-    answers = _answers({compiled.name: compiled}, streams, knowledge, columns, options, together=False)
+    rows = RowForm(together=False)
+    answers = answers_of({compiled.name: compiled}, streams, knowledge, columns, options, rows)
     return as_native(answers, form, native, provenance=provenance)
 
 
@@ -133,19 +137,20 @@ def match_all(
     if not compiled:
         raise InvalidArgument("match_all needs at least one query")
     columns = all_answer_columns(provenance=known.provenance)
-    return _answers(compiled, streams, knowledge, columns, known, together=True)
+    return answers_of(compiled, streams, knowledge, columns, known, RowForm(together=True))
 
 
-def _answers(
+def answers_of(
     queries: Mapping[str, CompiledQuery],
-    streams: Streams,
+    streams: Inputs,
     knowledge: Knowledge | Mapping[str, Source] | None,
     columns: StructType,
     options: MatchOptions,
-    *,
-    together: bool,
+    form: AnswerForm,
 ) -> DataFrame:
-    frames = [streams] if isinstance(streams, DataFrame) else list(streams.values())
+    """What the sequence stage makes of answers, as a DataFrame with these columns."""
+    given = [streams] if isinstance(streams, DataFrame) else list(streams.values())
+    frames = [each.frame if isinstance(each, FileParts) else each for each in given]
     if not frames:
         raise InvalidArgument("no stream was given")
     streaming = frames[0].isStreaming
@@ -163,9 +168,9 @@ def _answers(
     compares = any(task.is_distinct for task in job.tasks)
     internal = StructType([*(ROUTE if compares else ()), *columns.fields])
     if streaming:
-        answers = _endless(spark, job, blocks, internal, metrics, together=together)
+        answers = _endless(spark, job, blocks, internal, metrics, form)
     else:
-        sequence = SequenceStage(shared, together=together)
+        sequence = SequenceStage(shared, form)
         ordered = blocks.repartitionById(job.buckets, "bucket").sortWithinPartitions("query", "first")
         answers = ordered.mapInArrow(sequence, internal)
     return first_of_equals(answers, job, columns, streaming=streaming) if compares else answers
@@ -177,14 +182,13 @@ def _endless(
     blocks: DataFrame,
     columns: StructType,
     metrics: Observation | str | None,
-    *,
-    together: bool,
+    form: AnswerForm,
 ) -> DataFrame:
     """The sequence stage with its memory in the state store."""
     if spark.conf.get(STATE_STORE) != ROCKSDB:
         # The operator works with no other one.
         spark.conf.set(STATE_STORE, ROCKSDB)
-    processor = SequenceProcessor(job, together=together)
+    processor = SequenceProcessor(job, form)
     found = (
         blocks.select("bucket", "query", "block")
         .groupBy("bucket")
@@ -248,7 +252,7 @@ def _matched(
     job: Job,
     shared: Broadcast[Job],
     queries: Mapping[str, CompiledQuery],
-    streams: Streams,
+    streams: Inputs,
     options: MatchOptions,
 ) -> DataFrame:
     """The GPM stage over all streams."""
@@ -260,13 +264,12 @@ def _matched(
         return rows.mapInArrow(MatchRows(shared, numbers, syntax), BLOCKS)
     numbers = stream_numbers(queries.values(), job.streams, streams)
     frames = []
-    for name, frame in streams.items():
-        known = files_of(frame)
-        if known is not None:
-            files, parts = known
-            frames.append(parts.mapInArrow(MatchParts(shared, numbers[name], files), BLOCKS))
-        else:
-            rows, syntax = _rows(frame, options, with_stream=False)
+    for name, stream in streams.items():
+        parts = stream if isinstance(stream, FileParts) else parts_behind(stream)
+        if parts is not None:
+            frames.append(parts.frame.mapInArrow(MatchParts(shared, numbers[name], parts), BLOCKS))
+        elif isinstance(stream, DataFrame):
+            rows, syntax = _rows(stream, options, with_stream=False)
             frames.append(rows.mapInArrow(MatchRows(shared, numbers[name], syntax), BLOCKS))
     return reduce(DataFrame.unionAll, frames)
 

@@ -90,7 +90,8 @@ class MicroBatches:
         # A resumed run may have other cores, but its keys stay where they were.
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._partitions))
         more["partitions"] = self._partitions
-        answers = self._run.answers(frames, self._folder / "bad", metrics="spaseq", **more)
+        folders = self._folder / "answers", self._folder / "bad"
+        answers = self._run.answers(frames, *folders, metrics="spaseq", **more)
         trigger = {"processingTime": LOOK} if request.follow else {"availableNow": True}
         writer = answers.writeStream.foreachBatch(self._take)
         writer = writer.option("checkpointLocation", str(self._folder / "spark"))
@@ -143,14 +144,13 @@ class MicroBatches:
 
     def _take(self, answers: DataFrame, batch: int) -> None:
         """One micro-batch; Spark may come with the last one again after a crash."""
-        writing = self._writing
+        writing, parts = self._writing, self._folder / "answers"
         if batch <= writing.record.batch:
             # Written already, but Spark has not noted it; its state must still be brought up to date.
             answers.write.format("noop").mode("overwrite").save()
             return
-        parts = self._folder / "answers"
         shutil.rmtree(parts, ignore_errors=True)
-        answers.sortWithinPartitions("time", "start").write.parquet(str(parts))
+        self._run.write(answers, parts)
         bad = sorted((self._folder / "bad").glob(f"*-{batch:06d}-*.jsonl"))
         writing.take(parts, bad)
         writing.sync()

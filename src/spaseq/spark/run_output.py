@@ -17,6 +17,7 @@ from spaseq.io.bad_input import BadInput
 from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.results import Form, OutputFormat, ResultWriter, result_writer
 from spaseq.spark.answer_files import merged
+from spaseq.spark.line_files import merged_lines
 
 _RECORD: Final = "output.json"
 
@@ -82,7 +83,11 @@ class Writing:
             self._quarantine.cut(record.quarantine)
 
     def take(self, answers: Path, bad: list[Path]) -> None:
-        """Write the answers in part files and the bad input that tasks have kept."""
+        """Write the answers in part files, lines or rows, and the bad input that tasks have kept."""
+        for piece in merged_lines(answers):
+            self._out.write(memoryview(piece.text))
+            for number, count in piece.counts.items():
+                self.record.matches[f"{number}"] = self.record.matches.get(f"{number}", 0) + count
         for name, match in merged(answers):
             query = self._names[name]
             self._writers[form_of(query)].write(match, query.name if self._several else None)

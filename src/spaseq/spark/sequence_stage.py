@@ -8,11 +8,12 @@ from typing import Protocol
 import pyarrow as pa
 
 from spaseq.engine.answers import Answers
-from spaseq.spark.answer_rows import AnswerRows
+from spaseq.spark.answer_rows import AnswerForm
 from spaseq.spark.blocks import decode_block
 from spaseq.spark.job import Job
 from spaseq.spark.schemas import CONTROL
 from spaseq.spark.sequencer import Sequencer
+from spaseq.spark.warm import settle
 
 
 class Shared(Protocol):
@@ -29,9 +30,9 @@ class SequenceStage:
     block comes; memory holds what overlaps, not the bucket.
     """
 
-    def __init__(self, job: Shared, *, together: bool) -> None:
+    def __init__(self, job: Shared, form: AnswerForm) -> None:
         self._job = job
-        self._together = together
+        self._form = form
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job = self._job.value
@@ -44,19 +45,20 @@ class SequenceStage:
                 if current is None or current.number != query:
                     if current is not None:
                         yield from current.finish()
-                    current = _Query(job, query, bucket, together=self._together)
+                    current = _Query(job, query, bucket, self._form)
                 yield from current.take(first, block)
         if current is not None:
             yield from current.finish()
+        settle("sequence")
 
 
 class _Query:
     """One query at work on its blocks."""
 
-    def __init__(self, job: Job, number: int, bucket: int, *, together: bool) -> None:
+    def __init__(self, job: Job, number: int, bucket: int, form: AnswerForm) -> None:
         self.number = number
         self._sequencer = Sequencer(job, job.tasks[number], bucket)
-        self._rows = AnswerRows(job, number, bucket, together=together)
+        self._taker = form.taker(job, number, bucket, 0)
 
     def take(self, first: int, block: bytes) -> Iterator[pa.RecordBatch]:
         if self._sequencer.worthwhile:
@@ -65,7 +67,8 @@ class _Query:
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         yield from self._shown(self._sequencer.finish())
+        yield from self._taker.close()
 
     def _shown(self, answers: Answers) -> Iterator[pa.RecordBatch]:
         if len(answers):
-            yield self._rows.of(answers, self._sequencer.dictionary, "")
+            yield from self._taker.take(answers, self._sequencer.dictionary)

@@ -63,6 +63,9 @@ def new_session(
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("spaseq").master(master)
     options = f"-Dlog4j2.configurationFile=file:{QUIET}"
+    if master.startswith("local"):
+        # Java moves blocks here and looks into none: its optimising compiler would cost more than it gains.
+        options += " -XX:TieredStopAtLevel=1"
     wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": options, **(settings or {})}
     for name, value in wanted.items():
         builder = builder.config(name, value)

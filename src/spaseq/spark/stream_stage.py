@@ -22,7 +22,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.answers import Answers
 from spaseq.engine.machine import FOREVER
 from spaseq.io.bad_input import BadInput
-from spaseq.spark.answer_rows import AnswerRows
+from spaseq.spark.answer_rows import AnswerForm
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import Block, decode_block
 from spaseq.spark.bucket_state import BucketState
@@ -73,11 +73,11 @@ class _MapStore:
 class SequenceProcessor(StatefulProcessor):
     """Runs every query of a job in one bucket at a time."""
 
-    def __init__(self, job: Job, *, together: bool) -> None:
+    def __init__(self, job: Job, form: AnswerForm) -> None:
         # Spark asks a process without broadcasts for the schema of the state, so the job travels in here; it must
         # stay small, or Spark makes a broadcast of it after all. Only the GPM stage reads background graphs.
         small = pickle.dumps(replace(job, knowledge=Knowledge()))
-        self._id, self._packed, self._together = job.id, zlib.compress(small), together
+        self._id, self._packed, self._form = job.id, zlib.compress(small), form
 
     @property
     def _job(self) -> Job:
@@ -102,7 +102,7 @@ class SequenceProcessor(StatefulProcessor):
         bucket = job.places.index(int(key[0]))
         work = Work(job, bucket, BucketState(job, bucket, _MapStore(self._state)), place)
         with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
-            found = work.run(_input(rows), together=self._together, bad=bad)
+            found = work.run(_input(rows), self._form, bad)
             answers: list[bytes | None] = [_stream(batch) for batch in found]
         if answers or work.late:
             counts = [work.late, *([0] * max(0, len(answers) - 1))]
@@ -132,7 +132,7 @@ class Work:
         self._job, self._bucket, self._state, self._place = job, bucket, state, place
         self.late = 0
 
-    def run(self, given: Input, *, together: bool, bad: BadEvents) -> Iterator[pa.RecordBatch]:
+    def run(self, given: Input, form: AnswerForm, bad: BadEvents) -> Iterator[pa.RecordBatch]:
         """The answers of every query whose time has come."""
         before = [self._watermark(number) for number in range(len(self._job.tasks))]
         self._state.progress.merge(given.progress)
@@ -145,7 +145,7 @@ class Work:
             waits = saved is not None and not saved.empty and saved.due is not None and saved.due < now
             if (not blocks and not waits) or (saved is not None and saved.answered):
                 continue
-            yield from self._query(number, blocks, now, together=together)
+            yield from self._query(number, blocks, now, form)
         self._state.write_head()
 
     def _watermark(self, number: int) -> int:
@@ -153,7 +153,7 @@ class Work:
         return self._state.progress.watermark(task.program.streams, job.lateness, job.lag)
 
     def _query(
-        self, number: int, blocks: list[Block], now: int, *, together: bool
+        self, number: int, blocks: list[Block], now: int, form: AnswerForm
     ) -> Iterator[pa.RecordBatch]:
         running = self._state.open(number)
         for block in self._state.in_order_of_arrival(number, blocks):
@@ -163,8 +163,9 @@ class Work:
             found = running.sequencer.advance(now)
         over = now == FOREVER or running.sequencer.machine.answered
         if found is not None and len(found):
-            rows = AnswerRows(self._job, number, self._bucket, together=together)
-            yield rows.of(found, running.sequencer.dictionary, f"-b{self._place.batch}")
+            taker = form.taker(self._job, number, self._bucket, self._place.batch)
+            yield from taker.take(found, running.sequencer.dictionary)
+            yield from taker.close()
         self._state.save(number, running, now, over=over)
 
     def _judge(self, number: int, clocks: list[Block], watermark: int, bad: BadEvents) -> None:

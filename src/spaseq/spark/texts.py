@@ -67,6 +67,23 @@ def without_place(text: str) -> str:
     return _PLACE.sub("", text) if text.startswith("_:") else text
 
 
+def shown_ids(dictionary: TermDictionary, ids: Ints) -> Ints:
+    """A column of ids with those of labels as they leave for the user in place of marked ones."""
+    if dictionary.promoted:
+        arena = dictionary.promote()
+        blank = (arena.buffer[arena.starts[ids]] == ord("_")) & (ids != 0)
+    else:
+        known = {i: i != 0 and dictionary.ntriples(i).startswith("_:") for i in set(ids.tolist())}
+        blank = np.array([known[i] for i in ids.tolist()], np.bool_)
+    if not blank.any():
+        return ids
+    marked, place = np.unique(ids[blank], return_inverse=True)
+    shown_ = [dictionary.encode_text(without_place(dictionary.ntriples(i))) for i in marked.tolist()]
+    found = ids.copy()
+    found[blank] = np.array(shown_, np.int32)[place]
+    return found
+
+
 def shown(texts: pa.Array) -> pa.Array:
     """A column of terms, null where unbound, as it leaves for the user."""
     if not pc.any(pc.starts_with(texts, "_:")).as_py():

@@ -14,6 +14,7 @@ import pytest
 from spaseq.model.batch import EventBatch
 from spaseq.planner.compiled import compile_query
 from spaseq.spark import bucket_state, segments
+from spaseq.spark.answer_rows import RowForm
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import Block
 from spaseq.spark.bucket_state import BucketState
@@ -95,7 +96,7 @@ class Stream:
         if end:
             given.progress.promise(STREAM, 2**63 - 1)
         work = Work(self.job, 0, BucketState(self.job, 0, self.store), Place())
-        for found in work.run(given, together=False, bad=BadEvents("skip", None, "")):
+        for found in work.run(given, RowForm(together=False), BadEvents("skip", None, "")):
             table = pa.Table.from_batches([found]).cast(
                 pa.schema([pa.field(f.name, f.type) for f in found.schema])
             )
@@ -181,7 +182,8 @@ def test_late_events_are_left_out_and_counted() -> None:
     )  # fmt: skip
     work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), Place())
     told: list[str] = []
-    list(work.run(Input(blocks={0: blocks}, clocks={0: [clock]}), together=False, bad=_Told(told)))  # type: ignore[arg-type]
+    given = Input(blocks={0: blocks}, clocks={0: [clock]})
+    list(work.run(given, RowForm(together=False), _Told(told)))  # type: ignore[arg-type]
     assert work.late == 1
     assert told == [
         "file.nq:4: the event of <http://ex.org/s> at 1970-01-01T00:00:07Z came after the watermark 1970-01-01T00:00:08Z"

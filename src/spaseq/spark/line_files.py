@@ -1,0 +1,176 @@
+"""The lines of the output, made by the workers: files in order of time, which the driver merges.
+
+Answers that leave as JSON lines need not be rows first. A worker writes those of a query in a bucket as they come,
+which is in order of time; the driver looks at times and copies bytes. What a task writes appears under its name when
+it is whole, so one that is done again replaces what it wrote before.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql.types import LongType, StructField, StructType
+
+from spaseq.engine.answers import Answers
+from spaseq.io.result_json import ColumnLines
+from spaseq.model.dictionary import TermDictionary
+from spaseq.spark.texts import shown_ids
+
+if TYPE_CHECKING:
+    from spaseq.spark.job import Job
+
+COUNTED: Final = StructType([StructField("lines", LongType())])
+"""What is left of answers that were written: how many."""
+PIECE: Final = 1 << 15
+"""Lines that are merged at a time."""
+
+_SCHEMA: Final = pa.schema([("time", pa.int64()), ("line", pa.large_binary())])
+_NEWLINE: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LineFiles:
+    """Where lines are written, and by which name each query goes in them; None where there is but one query."""
+
+    folder: str
+    names: tuple[str | None, ...]
+
+    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerLines:  # noqa: ARG002
+        """What writes the answers of one query in one bucket."""
+        return AnswerLines(Path(self.folder), f"{batch:06d}-{bucket:05d}-{query:05d}", self.names[query])
+
+
+class AnswerLines:
+    """Writes the answers of one query in one bucket; a file holds what comes in order of time."""
+
+    def __init__(self, folder: Path, name: str, query: str | None) -> None:
+        self._folder, self._name, self._query = folder, name, query
+        self._lines: ColumnLines | None = None
+        self._writer: pa.ipc.RecordBatchFileWriter | None = None
+        self._hidden = Path()
+        self._files = 0
+        self._last = 0
+        self._count = 0
+
+    def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
+        """Write some answers; nothing is left to hand on."""
+        if self._lines is None:
+            self._lines = ColumnLines(dictionary)
+        order = np.argsort(answers.time, kind="stable")
+        ordered = answers.take(order) if (np.diff(order) < 0).any() else answers
+        if self._writer is None or int(ordered.time[0]) < self._last:
+            self._finish()
+            self._begin()
+        for at in range(0, len(ordered), PIECE):
+            self._write(ordered.take(np.arange(at, min(at + PIECE, len(ordered)))), dictionary, self._lines)
+        self._last = int(ordered.time[-1])
+        self._count += len(ordered)
+        yield from ()
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """Nothing follows: the files may be seen."""
+        self._finish()
+        yield pa.RecordBatch.from_arrays([pa.array([self._count], pa.int64())], names=COUNTED.names)
+
+    def _write(self, answers: Answers, dictionary: TermDictionary, lines: ColumnLines) -> None:
+        columns = [(name, shown_ids(dictionary, ids)) for name, ids in answers.columns.items()]
+        text = lines.lines(answers.time, answers.start, columns, query=self._query)
+        ends = np.zeros(len(answers) + 1, np.int64)
+        ends[1:] = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
+        arrays = [
+            pa.array(answers.time),
+            pa.LargeBinaryArray.from_buffers(
+                pa.large_binary(), len(answers), [None, pa.py_buffer(ends), pa.py_buffer(text)]
+            ),
+        ]
+        assert self._writer is not None
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
+
+    def _begin(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._hidden = self._folder / f".{self._name}.{uuid.uuid4().hex}"
+        self._writer = pa.ipc.new_file(str(self._hidden), _SCHEMA)
+
+    def _finish(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._hidden.replace(self._folder / f"{self._name}-{self._files:05d}.arrow")
+            self._writer = None
+            self._files += 1
+
+
+# --- the driver's side ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some lines, all of them in order of time and after those before, and how many are which query's."""
+
+    text: pa.Buffer
+    counts: dict[int, int]
+
+
+def merged_lines(folder: Path) -> Iterator[Piece]:
+    """All lines by time, of one instant by file; memory holds a piece of each file, and only its times."""
+    runs = [_Run(path) for path in sorted(folder.glob("*.arrow"))]
+    while runs := [run for run in runs if run.more]:
+        limit = min(run.last for run in runs)
+        taken = [(run, run.up_to(limit)) for run in runs]
+        counts: dict[int, int] = {}
+        for run, batch in taken:
+            counts[run.query] = counts.get(run.query, 0) + len(batch)
+        yield Piece(_in_order([batch for _, batch in taken if len(batch)]), counts)
+
+
+class _Run:
+    """A file of lines, batch by batch."""
+
+    def __init__(self, path: Path) -> None:
+        self.query = int(path.name.split("-")[2])
+        self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        self._number = -1
+        self._next()
+
+    def _next(self) -> None:
+        self._number += 1
+        self.more = self._number < self._reader.num_record_batches
+        if self.more:
+            self._batch = self._reader.get_batch(self._number)
+            self._times = _times(self._batch)
+
+    @property
+    def last(self) -> int:
+        """The time of the last line of this batch."""
+        return int(self._times[-1])
+
+    def up_to(self, limit: int) -> pa.RecordBatch:
+        """The lines of this batch up to a time; a batch that is used up makes room for the next."""
+        count = int(np.searchsorted(self._times, limit, "right"))
+        found = self._batch.slice(0, count)
+        self._batch, self._times = self._batch.slice(count), self._times[count:]
+        if not len(self._times):
+            self._next()
+        return found
+
+
+def _times(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    times: npt.NDArray[np.int64] = batch.column("time").to_numpy()
+    return times
+
+
+def _in_order(batches: Sequence[pa.RecordBatch]) -> pa.Buffer:
+    """The bytes of all lines by time."""
+    lines = batches[0].column("line")
+    if len(batches) > 1:
+        order = np.argsort(np.concatenate([_times(batch) for batch in batches]), kind="stable")
+        lines = pa.concat_arrays([batch.column("line") for batch in batches]).take(pa.array(order))
+    _, offsets, data = lines.buffers()
+    ends = np.frombuffer(offsets, np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    return data[int(ends[0]) : int(ends[-1])]

@@ -1,0 +1,84 @@
+"""Lines that workers write and the driver merges: all of them, by time, none twice."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spaseq.engine.answers import Answers
+from spaseq.model.dictionary import TermDictionary
+from spaseq.spark import line_files
+from spaseq.spark.line_files import AnswerLines, merged_lines
+
+
+def answers(times: list[int], terms: list[int]) -> Answers:
+    """One variable and no events."""
+    instants = np.array(times, np.int64)
+    return Answers(instants, instants - 1, {"v": np.array(terms, np.int32)}, [])
+
+
+def written(folder: Path) -> list[bytes]:
+    """The lines as they are merged."""
+    return b"".join(bytes(piece.text) for piece in merged_lines(folder)).splitlines()
+
+
+def second(line: bytes) -> str:
+    """The time that stands first in a line."""
+    return line.decode().split('"')[3]
+
+
+@pytest.mark.parametrize("promoted", [False, True])
+def test_many_files_become_one_in_order_of_time(
+    tmp_path: Path, promoted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the pieces are: every line once, by time, and counted by its query."""
+    monkeypatch.setattr(line_files, "PIECE", 7)
+    dictionary = TermDictionary([f'"{i}"' for i in range(50)])
+    if promoted:
+        dictionary.promote()
+    chance = random.Random(5)
+    total = 0
+    for bucket in range(3):
+        for query in range(2):
+            taker = AnswerLines(tmp_path, f"000000-{bucket:05d}-{query:05d}", None)
+            for _ in range(4):
+                times = [1_000_000 * chance.randrange(20) for _ in range(chance.randrange(1, 30))]
+                list(taker.take(answers(times, [chance.randrange(1, 51) for _ in times]), dictionary))
+                total += len(times)
+            list(taker.close())
+    lines = written(tmp_path)
+    assert len(lines) == total
+    assert [second(line) for line in lines] == sorted(second(line) for line in lines)
+    counts = [piece.counts for piece in merged_lines(tmp_path)]
+    assert sum(sum(each.values()) for each in counts) == total
+    assert {query for each in counts for query in each} == {0, 1}
+
+
+def test_a_task_that_is_done_again_replaces_what_it_wrote(tmp_path: Path) -> None:
+    """One that was cut off has written nothing that anybody sees."""
+    dictionary = TermDictionary(['"x"'])
+    list(AnswerLines(tmp_path, "000000-00000-00000", None).take(answers([1, 2], [1, 1]), dictionary))
+    assert written(tmp_path) == []
+    for _ in range(2):
+        taker = AnswerLines(tmp_path, "000000-00000-00000", "q")
+        list(taker.take(answers([1, 2], [1, 1]), dictionary))
+        list(taker.close())
+    assert len(written(tmp_path)) == 2
+    assert written(tmp_path)[0].startswith(b'{"query":"q","time":')
+
+
+@pytest.mark.parametrize("promoted", [False, True])
+def test_blank_nodes_leave_without_the_mark_of_their_worker(tmp_path: Path, promoted: bool) -> None:
+    """As the other engine prints them."""
+    dictionary = TermDictionary(['"x"', "_:b-e0123456789abcdef-t0x3"])
+    if promoted:
+        dictionary.promote()
+    taker = AnswerLines(tmp_path, "000000-00000-00000", None)
+    list(taker.take(answers([1, 2, 3], [1, 2, 0]), dictionary))
+    list(taker.close())
+    lines = written(tmp_path)
+    assert b'"b-e0123456789abcdef"' in lines[1]
+    assert lines[2].endswith(b'"bindings":{}}')

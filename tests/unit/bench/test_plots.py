@@ -16,6 +16,8 @@ from spaseq.bench.report import write_report
 from spaseq.bench.results import Book, Cell, Result, Verdict, load_book, merged
 from spaseq.errors import InvalidArgument
 
+BOOK = Path(__file__).resolve().parents[3] / "docs" / "benchmarks"
+
 
 def cell(variant: str, at: str, cpu: float, **more: object) -> Cell:
     """A cell with one round."""
@@ -134,6 +136,14 @@ def test_the_file_tells_rates_as_well(tmp_path: Path) -> None:
     assert right["events_per_second"] == 200
     assert right["triples_per_second"] == 1000
     assert wrong["triples_per_second"] is None
+
+
+def test_the_committed_book_is_what_its_results_give(tmp_path: Path) -> None:
+    """No sentence and no plot on the pages is written by hand."""
+    written = write_report(load_book(BOOK / "results.json"), tmp_path)
+    for path in written:
+        committed = BOOK / path.relative_to(tmp_path)
+        assert committed.read_text(encoding="utf-8") == path.read_text(encoding="utf-8"), committed
 
 
 def test_a_page_tells_what_was_read_and_how_busy_the_machine_was(tmp_path: Path) -> None:

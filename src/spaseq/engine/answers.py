@@ -153,7 +153,7 @@ def matches(
     program: Program, answers: Answers, dictionary: TermDictionary, normal_text: str
 ) -> Iterator[Match]:
     """The answers as the objects users see."""
-    form = program.query.rewritten.form
+    form, streams = program.query.rewritten.form, program.streams
     for row in range(len(answers)):
         bindings = {
             name: dictionary.decode(int(ids[row])) for name, ids in answers.columns.items() if ids[row]
@@ -171,7 +171,7 @@ def matches(
             int(answers.start[row]),
             bindings,
             tuple(
-                MatchedEvent(name, program.streams[stream], time, dictionary.decode(graph) if graph else None)
+                MatchedEvent(name, streams[stream], time, dictionary.decode(graph) if graph else None)
                 for name, stream, time, graph, _ in events
             ),
             triples,

@@ -32,15 +32,26 @@ class EventLog:
     def __len__(self) -> int:
         return len(self.serials)
 
-    def append(self, batch: EventBatch, dictionary: TermDictionary, streams: tuple[str, ...]) -> Longs:
-        """Number the events of a batch; returns their serials."""
-        digests: list[bytes] = []
+    def append(
+        self,
+        batch: EventBatch,
+        taken: npt.NDArray[np.integer],
+        dictionary: TermDictionary,
+        streams: tuple[str, ...],
+    ) -> Longs:
+        """Number the events of a batch, of which only those ``taken`` can be part of a match; returns their serials."""
+        serials = self.append_known(batch.times, batch.streams, batch.names)
         if self.with_digests:
-            digests = [digest_of(batch, event, dictionary, streams) for event in range(len(batch))]
-        return self.append_known(batch.times, batch.streams, batch.names, digests)
+            digests = digests_of(batch, taken, dictionary, streams)
+            self.digests.update(zip(serials[taken].tolist(), digests, strict=True))
+        return serials
 
     def append_known(
-        self, times: Longs, streams: npt.NDArray[np.int16], names: Ints, digests: Sequence[bytes]
+        self,
+        times: Longs,
+        streams: npt.NDArray[np.int16],
+        names: Ints,
+        digests: Sequence[bytes] | None = None,
     ) -> Longs:
         """Number events of which no more is known than this; returns their serials."""
         serials = np.arange(self.next, self.next + len(times), dtype=np.int64)
@@ -49,7 +60,7 @@ class EventLog:
         self.times = np.concatenate([self.times, times])
         self.streams = np.concatenate([self.streams, streams])
         self.names = np.concatenate([self.names, names])
-        if self.with_digests:
+        if self.with_digests and digests is not None:
             self.digests.update(zip(serials.tolist(), digests, strict=True))
         return serials
 
@@ -75,13 +86,28 @@ class EventLog:
         return dictionary.decode(known) if known else None
 
 
-def digest_of(batch: EventBatch, event: int, dictionary: TermDictionary, streams: tuple[str, ...]) -> bytes:
-    """The digest of one event of a batch."""
-    triples = zip(*(dictionary.decode_many(ids) for ids in batch.triples_of(event)), strict=True)
-    name = int(batch.names[event])
-    return event_digest(
-        streams[int(batch.streams[event])],
-        int(batch.times[event]),
-        dictionary.decode(name) if name else None,
-        (f"{subject} {predicate} {object_}" for subject, predicate, object_ in triples),
-    )
+def digests_of(
+    batch: EventBatch, events: npt.NDArray[np.integer], dictionary: TermDictionary, streams: tuple[str, ...]
+) -> list[bytes]:
+    """The digests of some events of a batch."""
+    first, last = batch.offsets[events].tolist(), batch.offsets[events + 1].tolist()
+    rows = np.concatenate([np.zeros(0, np.int64), *map(np.arange, first, last)])
+    columns = [column[rows] for column in (batch.subjects, batch.predicates, batch.objects)]
+    texts = {known: dictionary.ntriples(known) for known in np.unique(np.concatenate(columns)).tolist()}
+    lines = [
+        f"{texts[subject]} {texts[predicate]} {texts[value]}"
+        for subject, predicate, value in zip(*(column.tolist() for column in columns), strict=True)
+    ]
+    found, at = [], 0
+    for event, begin, end in zip(events.tolist(), first, last, strict=True):
+        name = int(batch.names[event])
+        found.append(
+            event_digest(
+                streams[int(batch.streams[event])],
+                int(batch.times[event]),
+                dictionary.decode(name) if name else None,
+                lines[at : at + end - begin],
+            )
+        )
+        at += end - begin
+    return found

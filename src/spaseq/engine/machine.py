@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +58,7 @@ def check_limits(max_runs: int | None, max_memory: int | None) -> None:
 
 
 DEFAULT_OPTIONS = MachineOptions()
+NONE: Final = np.zeros(0, np.int64)
 
 
 class Machine:
@@ -108,10 +110,13 @@ class Machine:
 
     def step(self, batch: EventBatch, now: int) -> Answers:
         """Handle events in time order; events at ``now`` may still come, earlier ones may not."""
-        serials = self.events.append(batch, self.dictionary, self.program.streams)
         tables = match_gpms(
             self.program, batch, self.dictionary, self.knowledge, self._now, observed=self._observed
         )
+        taken = NONE
+        if self.events.with_digests:
+            taken = np.unique(np.concatenate([NONE, *(table.events for table in tables.values())]))
+        serials = self.events.append(batch, taken, self.dictionary, self.program.streams)
         return self.step_tables(tables, batch.times, serials, self._partition(batch, tables), now)
 
     def step_tables(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.engine.events import digest_of
+from spaseq.engine.events import digests_of
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
@@ -163,9 +163,7 @@ class Mapper:
         digests = np.zeros((0, DIGEST), np.uint8)
         if self.job.provenance:
             names = batch.names[events]
-            known = [
-                digest_of(batch, event, self.dictionary, task.program.streams) for event in events.tolist()
-            ]
+            known = digests_of(batch, events, self.dictionary, task.program.streams)
             digests = np.frombuffer(b"".join(known), np.uint8).reshape(-1, DIGEST)
         cells = [names, pairs.terms.ravel(), *(rows.terms.ravel() for rows in gpms)]
         used, number = _renumbered(np.concatenate(cells), len(self.dictionary))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal, InvalidOperation
+from functools import lru_cache
 from math import floor
 from typing import Final, Literal, TypeAlias
 
@@ -174,6 +175,7 @@ def parse_instant(lexical: str, datatype: str, unit: TimeUnit = "ms") -> int:
     raise ValueError(f"a timestamp is a date-time, a date or a number, not a <{datatype}>")
 
 
+@lru_cache(maxsize=4096)  # the events of matches have few different times for long
 def format_instant(instant: int) -> str:
     """An instant as the contract prints it: UTC with ``Z``, a fraction only where it is not zero.
 

@@ -67,7 +67,21 @@ def test_files_named_in_backticks_exist(page: Path) -> None:
             assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=relative)
+def sessions() -> list[ParameterSet]:
+    """Every page, marked if its `pycon` blocks start Spark."""
+    return [
+        pytest.param(
+            page,
+            id=relative(page),
+            marks=[pytest.mark.spark]
+            if any("SparkSession" in text for text in blocks(page, "pycon"))
+            else [],
+        )
+        for page in PAGES
+    ]
+
+
+@pytest.mark.parametrize("page", sessions())
 def test_python_sessions_in_the_documentation_run(page: Path) -> None:
     """What a `pycon` block shows is what Python prints; the blocks of a page are one session."""
     text = "\n".join(blocks(page, "pycon"))

@@ -22,6 +22,7 @@ from spaseq.spark.answer_rows import INSTANT
 from spaseq.spark.bad_events import checked_policy
 from spaseq.spark.places import placed
 from spaseq.spark.schemas import ARROW_TRIPLES, TRIPLES
+from spaseq.spark.session import workers_like_us
 from spaseq.spark.sources import Split
 from spaseq.spark.texts import as_written
 from spaseq.temporal.instants import TimeUnit
@@ -149,6 +150,7 @@ def _loaded(
 ) -> DataFrame:
     from spaseq.spark.source import register
 
+    workers_like_us(spark)
     register(spark)
     reader = (spark.readStream if streaming else spark.read).format("rdf")
     reader = reader.options(**settings, parallelism=str(spark.sparkContext.defaultParallelism))

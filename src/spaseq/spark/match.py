@@ -28,7 +28,7 @@ from spaseq.spark.native import as_native
 from spaseq.spark.places_of_buckets import bucket_places
 from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
 from spaseq.spark.sequence_stage import SequenceStage
-from spaseq.spark.session import ROCKSDB, STATE_STORE
+from spaseq.spark.session import ROCKSDB, STATE_STORE, workers_like_us
 from spaseq.spark.stream_stage import OUTPUT, SequenceProcessor, UnpackAnswers
 from spaseq.spark.values import checked_syntax
 from spaseq.temporal.durations import parse_duration
@@ -159,6 +159,7 @@ def answers_of(
             "streams must be all streaming DataFrames or all batch DataFrames, not some of each"
         )
     spark = frames[0].sparkSession
+    workers_like_us(spark)
     job = _job(spark, queries, knowledge, options, streaming=streaming)
     shared = spark.sparkContext.broadcast(job)
     blocks = _matched(job, shared, queries, streams, options)

@@ -75,6 +75,16 @@ def new_session(
     return session
 
 
+def workers_like_us(spark: SparkSession) -> None:
+    """Let workers on this machine run the interpreter that runs us, which has our packages, unless somebody chose one.
+
+    PySpark takes the first ``python3`` on the path, which in a virtual environment that nobody activated is another.
+    """
+    context = spark.sparkContext
+    if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
+        context.pythonExec = sys.executable
+
+
 @contextmanager
 def _redirected(log: Path | None) -> Iterator[None]:
     """Let processes that are started here write their standard error to a file."""

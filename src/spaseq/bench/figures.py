@@ -89,6 +89,17 @@ def _why(cell: Cell) -> str:
     return f"skipped: {cell.skipped}" if cell.skipped else ""
 
 
+def split_rows(result: Result) -> Rows:
+    """Where the CPU time of the middle round went, in seconds by stage; empty if nobody kept a stopwatch."""
+    cells = [cell for cell in result.cells if cell.counts and cell.stages]
+    used = [stage for stage in STAGES if any(cell.split.get(stage, 0.0) >= 0.0005 for cell in cells)]
+    rows: Rows = [(result.axis, "CPU s of", *used)]
+    rows += [
+        (cell.at, cell.variant, *(f"{cell.split.get(stage, 0.0):.3f}" for stage in used)) for cell in cells
+    ]
+    return [row if result.axis else row[1:] for row in rows] if cells else []
+
+
 # --- plots --------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from spaseq.bench.figures import plots_of, told_rows
+from spaseq.bench.figures import Rows, plots_of, split_rows, told_rows
 from spaseq.bench.results import Book, Result
 
 _STYLE: Final = """
@@ -37,13 +37,18 @@ def _html_section(result: Result) -> str:
         f"<li class='{str(verdict.holds).lower()}'>{escape(verdict.sentence)}</li>"
         for verdict in result.claims
     )
-    head, *body = told_rows(result)
-    table = "<tr>" + "".join(f"<th>{escape(cell)}</th>" for cell in head) + "</tr>"
-    table += "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in body)
+    tables = "".join(_html_table(rows) for rows in (told_rows(result), split_rows(result)) if rows)
     plots = "".join(svg for _, svg in plots_of(result))
     source = f"<p>After {escape(result.source)}.</p>" if result.source else ""
     return (
         f"<section id='{result.name}'><h2>{escape(result.title)}</h2><p>{escape(result.question)}</p>{source}"
-        f"<ul>{verdicts}</ul>{plots}<table>{table}</table><details><summary>query</summary>"
+        f"<ul>{verdicts}</ul>{plots}{tables}<details><summary>query</summary>"
         f"<pre>{escape(result.query)}</pre></details></section>"
     )
+
+
+def _html_table(rows: Rows) -> str:
+    head, *body = rows
+    lines = ["".join(f"<th>{escape(cell)}</th>" for cell in head)]
+    lines += ["".join(f"<td>{escape(cell)}</td>" for cell in row) for row in body]
+    return "<table>" + "".join(f"<tr>{line}</tr>" for line in lines) + "</table>"

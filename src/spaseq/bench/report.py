@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from spaseq.bench.claims import summary
-from spaseq.bench.figures import Rows, plots_of, told_rows
+from spaseq.bench.figures import Rows, plots_of, split_rows, told_rows
 from spaseq.bench.one_page import html_page
 from spaseq.bench.results import Book, Result
 
@@ -88,7 +88,8 @@ def result_page(result: Result, plots: Sequence[str]) -> str:
     if result.claims:
         parts.append("\n".join(f"- {sentence}" for sentence in _sentences(result)))
     parts += [f"![{name}](images/{name}.svg)" for name in plots]
-    parts += [_markdown_table(told_rows(result)), _circumstances(result)]
+    tables = (told_rows(result), split_rows(result))
+    parts += [*(_markdown_table(rows) for rows in tables if rows), _circumstances(result)]
     notes = {cell.variant: cell.note for cell in result.cells if cell.note}
     if notes:
         parts.append("\n".join(f"- **{variant}**: {note}" for variant, note in notes.items()))

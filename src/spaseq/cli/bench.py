@@ -223,9 +223,11 @@ def _say(text: str) -> None:
 
 def _told(result: Result) -> str:
     """A result as a table with its verdicts."""
-    from spaseq.bench.figures import told_rows
+    from spaseq.bench.figures import split_rows, told_rows
 
     lines = [click.style(f"{result.name}: {result.title}", bold=True), columns(told_rows(result))]
+    if split := split_rows(result):
+        lines.append(columns(split))
     for verdict in result.claims:
         mark = {
             True: click.style("✓", fg="green"),

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from spaseq.bench.compare import compared
-from spaseq.bench.figures import told_rows
+from spaseq.bench.figures import split_rows, told_rows
 from spaseq.bench.plots import Bar, Scale, Series, bar_chart, line_chart, log_ticks, ticks
 from spaseq.bench.report import write_report
 from spaseq.bench.results import Book, Cell, Result, Verdict, load_book, merged
@@ -101,6 +101,14 @@ def test_the_table_leaves_out_columns_that_nobody_fills() -> None:
     rows = told_rows(result(cell("a", "10", 0.5), cell("a", "20", 0.7)))
     assert "p99 ms" not in rows[0]
     assert "CPU s" in rows[0]
+
+
+def test_the_split_is_a_table_of_the_stages_that_took_time() -> None:
+    """Of the middle round, in the order of the path; nothing where nobody kept a stopwatch."""
+    stages = [{"lexing": 0.2, "GPM": 0.1, "survey": 0.0}, {"lexing": 0.3, "GPM": 0.1, "survey": 0.0}]
+    rows = split_rows(result(cell("a", "10", 0.3, stages=stages), cell("b", "10", 0.5)))
+    assert rows == [("window", "CPU s of", "lexing", "GPM"), ("10", "a", "0.200", "0.100")]
+    assert split_rows(result(cell("b", "10", 0.5))) == []
 
 
 def test_a_void_cell_is_told_in_the_table() -> None:

@@ -9,11 +9,15 @@ def compared(old: Book, new: Book, tolerance: float) -> tuple[list[tuple[str, ..
     """Rows of a table, the cells that became slower than the tolerance allows, and notes on what differs."""
     rows: list[tuple[str, ...]] = [("benchmark", "at", "variant", "before", "after", "ratio", "")]
     slower: list[str] = []
+    others: list[str] = []
     before = {(r.name, c.at, c.variant): c for r in old.results for c in r.cells}
     for result in new.results:
         for cell in result.cells:
             other = before.get((result.name, cell.at, cell.variant))
             if other is None or not other.counts or not cell.counts:
+                continue
+            if (cell.events, cell.quads, cell.matches) != (other.events, other.quads, other.matches):
+                others.append(f"{result.name} {cell.at} {cell.variant}".replace("  ", " "))
                 continue
             ratio = cell.cpu_median / other.cpu_median
             verdict = _verdict(ratio, tolerance)
@@ -30,7 +34,8 @@ def compared(old: Book, new: Book, tolerance: float) -> tuple[list[tuple[str, ..
                     verdict,
                 )
             )
-    return rows, slower, _notes(old, new)
+    apart = [f"not compared, for input or answer differ: {', '.join(others)}"] if others else []
+    return rows, slower, _notes(old, new) + apart
 
 
 def _verdict(ratio: float, tolerance: float) -> str:

@@ -178,6 +178,15 @@ def test_merging_keeps_what_was_not_run_again() -> None:
     assert [(each.name, each.cells[0].cpu) for each in both.results] == [("other", [2.0]), ("small", [1.0])]
 
 
+def test_other_inputs_and_other_answers_are_not_compared() -> None:
+    """Half the work in half the time is not faster."""
+    old, new = book(result(cell("a", "10", 1.0, matches=7))), book(result(cell("a", "10", 0.5, matches=3)))
+    rows, slower, notes = compared(old, new, 0.15)
+    assert len(rows) == 1
+    assert not slower
+    assert "small 10 a" in notes[-1]
+
+
 def test_comparing_finds_what_became_slower_and_what_makes_it_doubtful() -> None:
     """Noise within the tolerance is no verdict; another machine is a note."""
     old = book(result(cell("a", "10", 1.0), cell("b", "10", 1.0), cell("c", "10", 1.0)))

@@ -19,7 +19,7 @@ def compared(old: Book, new: Book, tolerance: float) -> tuple[list[tuple[str, ..
             if (cell.events, cell.quads, cell.matches) != (other.events, other.quads, other.matches):
                 others.append(f"{result.name} {cell.at} {cell.variant}".replace("  ", " "))
                 continue
-            ratio = cell.cpu_median / other.cpu_median
+            ratio = cell.seconds / other.seconds
             verdict = _verdict(ratio, tolerance)
             if verdict == "slower":
                 slower.append(f"{result.name} {cell.at} {cell.variant}")
@@ -45,7 +45,7 @@ def _verdict(ratio: float, tolerance: float) -> str:
 
 
 def _seconds(cell: Cell) -> str:
-    return f"{cell.cpu_median:.3f} s"
+    return f"{cell.seconds:.3f} s"
 
 
 def _notes(old: Book, new: Book) -> list[str]:

@@ -54,9 +54,9 @@ from .portable import Array, inlined, portable
 # A place on a condition's stack: what it is, its number, by how much that may be off, and its term.
 KIND, NUMBER, BOUND_OF_ERROR, TERM = 0, 1, 2, 3
 # Kinds of values on a condition's stack.
-_BOOLEAN, _EXACT, _DOUBLE, _IRI, _FAILED, _OTHER = 0, 1, 2, 3, 4, 5
+_BOOLEAN, _EXACT, _DOUBLE, _IRI, _FAILED, _OTHER, _STRING = 0, 1, 2, 3, 4, 5, 6
 # Kinds of terms, as in spaseq.model.values.Kind; a test compares them.
-_KIND_IRI, _KIND_INTEGER, _KIND_DECIMAL, _KIND_DOUBLE = 1, 6, 7, 9
+_KIND_IRI, _KIND_STRING, _KIND_INTEGER, _KIND_DECIMAL, _KIND_DOUBLE = 1, 3, 6, 7, 9
 _ROUNDING = 2.3e-16
 _LARGEST = 9.0e18
 
@@ -257,6 +257,8 @@ def load(
         stack[top, NUMBER] = values.number[known]
     elif kind == _KIND_IRI:
         stack[top, KIND] = _IRI
+    elif kind == _KIND_STRING:
+        stack[top, KIND] = _STRING
     else:
         stack[top, KIND] = _OTHER
 
@@ -303,7 +305,9 @@ def compared(operation: int, top: int, stack: Array) -> int:
     left, right = stack[top, KIND], stack[top + 1, KIND]
     if left == _FAILED or right == _FAILED:
         return ERROR
-    if left == _IRI and right == _IRI and (operation == EQUAL or operation == NOT_EQUAL):
+    same_sort = (left == _IRI and right == _IRI) or (left == _STRING and right == _STRING)
+    if same_sort and (operation == EQUAL or operation == NOT_EQUAL):
+        # One IRI, and one plain string, is one term.
         return YES if (stack[top, TERM] == stack[top + 1, TERM]) == (operation == EQUAL) else NO
     if (left != _EXACT and left != _DOUBLE) or (right != _EXACT and right != _DOUBLE):
         return UNSURE

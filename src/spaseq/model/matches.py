@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, NamedNode, Triple
 
 from spaseq.errors import InvalidArgument
-from spaseq.model.terms import Term
+from spaseq.model.terms import Term, unscoped
 from spaseq.temporal.instants import format_instant, to_datetime
 
 if TYPE_CHECKING:
@@ -83,9 +83,14 @@ class Match:
 
 
 def event_digest(stream: str, instant: int, name: Term | None, triples: Iterable[str]) -> bytes:
-    """A digest of one event: its stream, time, graph name if an IRI, and sorted triples."""
+    """A digest of one event: its stream, time, graph name if an IRI, and sorted triples.
+
+    Labels of blank nodes count as they were written: what tells equal ones of two events apart depends on how many
+    such events a process has read, and identities must not.
+    """
     head = f"{stream}\n{instant}\n{name.value if isinstance(name, NamedNode) else ''}\n"
-    return hashlib.sha256((head + "\n".join(sorted(triples))).encode("utf-8", "surrogatepass")).digest()
+    body = unscoped("\n".join(sorted(triples)))
+    return hashlib.sha256((head + body).encode("utf-8", "surrogatepass")).digest()
 
 
 def match_identity(query: str, events: Iterable[tuple[str, bytes]]) -> str:

@@ -62,6 +62,9 @@ def fnv1a(data: bytes, seed: int = _OFFSET) -> int:
     return seed
 
 
+_SCOPED: Final = re.compile(r"(_:\S+)-e[0-9a-f]{16}(?=\s|$)")
+
+
 def scoped_label(label: str, scope: int) -> str:
     """The label of an event's blank node: still readable, and no other event's.
 
@@ -69,6 +72,15 @@ def scoped_label(label: str, scope: int) -> str:
     'b0-e00000000000000ff'
     """
     return f"{label}-e{scope:016x}"
+
+
+def unscoped(text: str) -> str:
+    """Text of triples with the labels of blank nodes as they were written.
+
+    >>> unscoped("_:b0-e00000000000000ff <http://ex.org/p> _:b1-e00000000000000ff")
+    '_:b0 <http://ex.org/p> _:b1'
+    """
+    return _SCOPED.sub(r"\1", text) if "_:" in text else text
 
 
 def event_key(stream: str, time: int, name: str) -> int:

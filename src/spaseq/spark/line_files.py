@@ -1,12 +1,13 @@
 """The lines of the output, made by the workers: files in order of time, which the driver merges.
 
 Answers that leave as JSON lines need not be rows first. A worker writes those of a query in a bucket as they come,
-which is in order of time; the driver looks at times and copies bytes. What a task writes appears under its name when
-it is whole, so one that is done again replaces what it wrote before.
+which is in order of time; the driver looks at times and copies bytes. Only when all is written does a list under the
+task's name say which files count, so one that is done again, or was thought lost and goes on, leaves one whole set.
 """
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -54,8 +55,8 @@ class AnswerLines:
         self._folder, self._name, self._query = folder, name, query
         self._lines: ColumnLines | None = None
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
-        self._hidden = Path()
-        self._files = 0
+        self._attempt = uuid.uuid4().hex
+        self._files: list[str] = []
         self._last = 0
         self._count = 0
 
@@ -77,6 +78,7 @@ class AnswerLines:
     def close(self) -> Iterator[pa.RecordBatch]:
         """Nothing follows: the files may be seen."""
         self._finish()
+        self._publish()
         yield pa.RecordBatch.from_arrays([pa.array([self._count], pa.int64())], names=COUNTED.names)
 
     def _write(self, answers: Answers, dictionary: TermDictionary, lines: ColumnLines) -> None:
@@ -95,15 +97,19 @@ class AnswerLines:
 
     def _begin(self) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._hidden = self._folder / f".{self._name}.{uuid.uuid4().hex}"
-        self._writer = pa.ipc.new_file(str(self._hidden), _SCHEMA)
+        self._files.append(f"{self._name}-{self._attempt}-{len(self._files)}.arrow")
+        self._writer = pa.ipc.new_file(str(self._folder / self._files[-1]), _SCHEMA)
 
     def _finish(self) -> None:
         if self._writer is not None:
             self._writer.close()
-            self._hidden.replace(self._folder / f"{self._name}-{self._files:05d}.arrow")
             self._writer = None
-            self._files += 1
+
+    def _publish(self) -> None:
+        if self._files:
+            hidden = self._folder / f".{self._name}-{self._attempt}"
+            hidden.write_text(json.dumps(self._files), encoding="utf-8")
+            hidden.replace(self._folder / f"{self._name}.json")
 
 
 # --- the driver's side ----------------------------------------------------------------------------
@@ -119,7 +125,8 @@ class Piece:
 
 def merged_lines(folder: Path) -> Iterator[Piece]:
     """All lines by time, of one instant by file; memory holds a piece of each file, and only its times."""
-    runs = [_Run(path) for path in sorted(folder.glob("*.arrow"))]
+    lists = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    runs = [_Run(folder / name) for names in lists for name in names]
     while runs := [run for run in runs if run.more]:
         limit = min(run.last for run in runs)
         taken = [(run, run.up_to(limit)) for run in runs]

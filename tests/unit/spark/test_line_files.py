@@ -70,6 +70,19 @@ def test_a_task_that_is_done_again_replaces_what_it_wrote(tmp_path: Path) -> Non
     assert written(tmp_path)[0].startswith(b'{"query":"q","time":')
 
 
+def test_of_two_attempts_at_a_task_one_counts_as_a_whole(tmp_path: Path) -> None:
+    """They may cut their lines into files differently; nothing of one is mixed with the other."""
+    dictionary = TermDictionary(['"x"'])
+    first, second_ = (AnswerLines(tmp_path, "000000-00000-00000", None) for _ in range(2))
+    for times in ([5], [3], [1]):
+        list(first.take(answers(times, [1]), dictionary))
+    list(second_.take(answers([1, 3, 5], [1, 1, 1]), dictionary))
+    list(first.close())
+    assert len(written(tmp_path)) == 3
+    list(second_.close())
+    assert len(written(tmp_path)) == 3
+
+
 @pytest.mark.parametrize("promoted", [False, True])
 def test_blank_nodes_leave_without_the_mark_of_their_worker(tmp_path: Path, promoted: bool) -> None:
     """As the other engine prints them."""

@@ -96,6 +96,7 @@ class MatchParts:
                     numbers = np.arange(count, count + len(events))
                     count += len(events)
                     yield from work.take(events, place.arrivals(numbers))
+                    mapper.forget()
             yield work.last(bad.count)
         settle("GPM")
 
@@ -168,6 +169,18 @@ def _clock(task: Task, events: EventBatch, unit: str, streams: int) -> Block:
 
 
 def _table(rows: Sequence[Row]) -> pa.RecordBatch:
-    columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, ARROW_BLOCKS.types, strict=True)]
+    columns = dict(zip(ARROW_BLOCKS.names, zip(*rows, strict=True), strict=True))
+    arrays = [
+        _binary(columns[field.name]) if field.name == "block" else pa.array(columns[field.name], field.type)
+        for field in ARROW_BLOCKS
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=ARROW_BLOCKS)
+
+
+def _binary(blocks: Sequence[bytes | None]) -> pa.Array:
+    """Large values as a column, each copied once."""
+    known = [block for block in blocks if block is not None]
+    if len(known) < len(blocks):
+        return pa.array(blocks, pa.binary())
+    offsets, data = np.cumsum([0, *map(len, known)], dtype=np.int32), b"".join(known)
+    return pa.Array.from_buffers(pa.binary(), len(blocks), [None, pa.py_buffer(offsets), pa.py_buffer(data)])

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.engine.compaction import Compaction
 from spaseq.engine.events import digests_of
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
@@ -41,7 +42,10 @@ class Mapper:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.dictionary = TermDictionary()
+        pinned = [f"<{iri}>" for iri in sorted(job.predicates or ())]
+        self._compaction = Compaction(self.dictionary, self.dictionary.encode_texts(pinned))
         self._hashes = KeyHashes(self.dictionary)
+        self._numbers = np.zeros(0, np.int32)
         self._readers: list[list[int]] = [[] for _ in job.streams]
         for number, task in enumerate(job.tasks):
             for stream in task.inputs:
@@ -51,6 +55,14 @@ class Mapper:
     def full(self) -> bool:
         """True if the dictionary has grown so large that a new mapper should take over."""
         return len(self.dictionary) > FORGET_AT
+
+    def forget(self) -> None:
+        """Drop the terms of batches that are done with, if they have become many: a small dictionary is a fast one.
+
+        Only for readers that hold no ids from one batch to the next.
+        """
+        if self._compaction.due():
+            self._compaction.run((), ())
 
     def concerned(self, batch: EventBatch) -> list[int]:
         """The queries that declare one of a batch's streams."""
@@ -97,9 +109,11 @@ class Mapper:
         for bucket in range(routing.buckets):
             *rows, here = (part[bucket] for part in by_bucket)
             if len(here) or any(len(part) for part in rows):
-                taken = [table.events[part] for table, part in zip(tables, rows, strict=True)]
-                present = np.unique(np.concatenate([events[here], *taken]))
-                yield bucket, _Part(present, no_pairs, rows, no_events, no_keys)
+                present = np.zeros(len(times), np.bool_)
+                present[events[here]] = True
+                for table, part in zip(tables, rows, strict=True):
+                    present[table.events[part]] = True
+                yield bucket, _Part(np.flatnonzero(present), no_pairs, rows, no_events, no_keys)
 
     def _row_hashes(self, task: Task, table: MappingTable) -> Words:
         columns = [self._hashes.of(table.column(name)) for name in task.routing.variables]
@@ -166,7 +180,7 @@ class Mapper:
             known = digests_of(batch, events, self.dictionary, task.program.streams)
             digests = np.frombuffer(b"".join(known), np.uint8).reshape(-1, DIGEST)
         cells = [names, pairs.terms.ravel(), *(rows.terms.ravel() for rows in gpms)]
-        used, number = _renumbered(np.concatenate(cells), len(self.dictionary))
+        used, number = self._renumbered(np.concatenate(cells))
         numbers = np.split(number, np.cumsum([len(cell) for cell in cells])[:-1])
         return Block(
             batch.times[events],
@@ -181,6 +195,18 @@ class Mapper:
             ),
             local_texts(self.dictionary, used, own.place),
         )
+
+    def _renumbered(self, ids: Ints) -> tuple[Ints, Ints]:
+        """The terms among some ids, in any order, and for every id its place among them from 1 on; 0 stays."""
+        if len(self._numbers) <= len(self.dictionary):
+            self._numbers = np.zeros(2 * len(self.dictionary) + 1, np.int32)
+        # What was noted before does not matter: every id is noted now, and the last place of each stays.
+        numbers, places = self._numbers, np.arange(len(ids), dtype=np.int32)
+        numbers[ids] = places
+        used = ids[(numbers[ids] == places) & (ids != 0)]
+        numbers[used] = np.arange(1, len(used) + 1, dtype=np.int32)
+        numbers[0] = 0
+        return used, numbers[ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,20 +239,6 @@ def _by_bucket(targets: Targets, buckets: int) -> list[npt.NDArray[np.intp]]:
     order = np.lexsort((targets.row, targets.bucket))
     ends = np.searchsorted(targets.bucket[order], np.arange(1, buckets))
     return np.split(targets.row[order], ends)
-
-
-def _renumbered(ids: Ints, most: int) -> tuple[Ints, Ints]:
-    """The ids that occur, without 0, and for every id its place among them from 1 on; 0 stays."""
-    if most > 4 * len(ids):
-        used, place = np.unique(ids, return_inverse=True)
-        skipped = 1 if len(used) and used[0] == 0 else 0
-        return used[skipped:], (place + 1 - skipped).astype(np.int32)
-    number = np.zeros(most + 1, np.int32)
-    number[ids] = 1
-    number[0] = 0
-    used = np.flatnonzero(number).astype(np.int32)
-    number[used] = np.arange(1, len(used) + 1, dtype=np.int32)
-    return used, number[ids]
 
 
 def _matrix(table: MappingTable, names: tuple[str, ...], rows: npt.NDArray[np.intp]) -> Ints:

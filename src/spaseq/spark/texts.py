@@ -43,8 +43,7 @@ def local_texts(dictionary: TermDictionary, ids: npt.NDArray[np.integer], place:
     Workers count repeated events apart from each other, so equal labels of two workers may be two nodes.
     """
     texts = texts_of(dictionary, ids)
-    blank = pc.starts_with(texts, "_:")
-    if not pc.any(blank).as_py():
+    if not _blank(dictionary, ids).any():
         return texts
     marked = [
         text if not text.startswith("_:") or _KNOWN_EVERYWHERE.search(text) else f"{text}{place}"
@@ -67,14 +66,19 @@ def without_place(text: str) -> str:
     return _PLACE.sub("", text) if text.startswith("_:") else text
 
 
-def shown_ids(dictionary: TermDictionary, ids: Ints) -> Ints:
-    """A column of ids with those of labels as they leave for the user in place of marked ones."""
+def _blank(dictionary: TermDictionary, ids: npt.NDArray[np.integer]) -> npt.NDArray[np.bool_]:
+    """Which ids are those of blank nodes."""
     if dictionary.promoted:
         arena = dictionary.promote()
-        blank = (arena.buffer[arena.starts[ids]] == ord("_")) & (ids != 0)
-    else:
-        known = {i: i != 0 and dictionary.ntriples(i).startswith("_:") for i in set(ids.tolist())}
-        blank = np.array([known[i] for i in ids.tolist()], np.bool_)
+        blank: npt.NDArray[np.bool_] = (arena.buffer[arena.starts[ids]] == ord("_")) & (ids != 0)
+        return blank
+    known = {i: i != 0 and dictionary.ntriples(i).startswith("_:") for i in set(ids.tolist())}
+    return np.array([known[i] for i in ids.tolist()], np.bool_)
+
+
+def shown_ids(dictionary: TermDictionary, ids: Ints) -> Ints:
+    """A column of ids with those of labels as they leave for the user in place of marked ones."""
+    blank = _blank(dictionary, ids)
     if not blank.any():
         return ids
     marked, place = np.unique(ids[blank], return_inverse=True)
@@ -118,7 +122,7 @@ class KeyHashes:
     def of(self, ids: Ints) -> Words:
         """The hashes of these ids, the same in every process; that of no term is 0."""
         if self._generation != self._dictionary.generation:
-            self._known = np.zeros(0, np.bool_)
+            self._hashes, self._known = np.zeros(0, np.uint64), np.zeros(0, np.bool_)
             self._generation = self._dictionary.generation
         size = len(self._dictionary) + 1
         if len(self._known) < size:

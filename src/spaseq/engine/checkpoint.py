@@ -129,14 +129,14 @@ def load(directory: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
             f"`{path}` has version {version}, this release reads version {VERSION}; finish the run with the "
             "release that wrote it, or remove the checkpoint to start again"
         )
-    _check(directory, known, identity)
+    check_identity(directory, known, identity)
     progress = header["progress"]
     current = tuple(FileState(**state) for state in progress["current"])
     fields = {**progress, "matches": tuple(progress["matches"]), "taken": tuple(progress["taken"])}
     return Checkpoint(known, Progress(**{**fields, "current": current}), machines)
 
 
-def _check(directory: Path, known: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
+def check_identity(directory: Path, known: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
     """Say what differs between the run of a checkpoint and this one."""
     present = json.loads(json.dumps(identity))  # tuples are lists there
     for part in present:

@@ -18,7 +18,7 @@ from spaseq.engine.replay import with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.request import Report, RunRequest, Status, Stop, Stopped
 from spaseq.engine.session import Session, SessionOptions
-from spaseq.engine.snapshot import fingerprint, restore_machine, snapshot_machine
+from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
 from spaseq.io.bad_input import BadInputHandler
 from spaseq.io.quarantine import QuarantineFile
@@ -65,27 +65,15 @@ class LocalRun:
 
     def _make_identity(self) -> dict[str, object]:
         """What two parts of one run must agree on."""
-        request, options = self.request, self.request.input
+        request = self.request
         files = [
             (item.stream.iri, source)
             for item in self._inputs
             if isinstance(item, StreamFiles)
             for source in item.sources
         ]
-        return {
-            "queries": [[item.name, fingerprint(item.query)] for item in request.queries],
-            "inputs": [list(item) for item in request.streams] if request.follow else inputs_identity(files),
-            "background graphs": [list(item) for item in request.knowledge],
-            "format": options.file_format,
-            "lateness": options.lateness,
-            "timestamp predicate": options.read.timestamp_predicate,
-            "time unit": options.read.time_unit,
-            "triples per event": options.read.triples_per_event,
-            "output": str(request.output),
-            "output format": self.format,
-            "provenance": request.provenance,
-            "follow": request.follow,
-        }
+        given = [list(item) for item in request.streams] if request.follow else inputs_identity(files)
+        return request.identity(given, self.format)
 
     def _load(self) -> None:
         """Take up the checkpoint, if there is one."""

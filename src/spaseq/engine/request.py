@@ -8,6 +8,7 @@ from pathlib import Path
 
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.opening import InputOptions
+from spaseq.engine.snapshot import fingerprint
 from spaseq.io.bad_input import Policy
 from spaseq.io.results import OutputFormat
 
@@ -34,6 +35,24 @@ class RunRequest:
     checkpoint_every: int = CHECKPOINT_EVERY
     max_runs: int | None = 10_000_000
     max_memory: int | None = None
+
+    def identity(self, inputs: object, output_format: str) -> dict[str, object]:
+        """What two parts of one run must agree on, as JSON knows it; ``inputs`` are what they read."""
+        read = self.input.read
+        return {
+            "queries": [[item.name, fingerprint(item.query)] for item in self.queries],
+            "inputs": inputs,
+            "background graphs": [list(item) for item in self.knowledge],
+            "format": self.input.file_format,
+            "lateness": self.input.lateness,
+            "timestamp predicate": read.timestamp_predicate,
+            "time unit": read.time_unit,
+            "triples per event": read.triples_per_event,
+            "output": str(self.output),
+            "output format": output_format,
+            "provenance": self.provenance,
+            "follow": self.follow,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
-from spaseq.engine.checkpoint import IncompatibleCheckpoint, prepare
+from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity, prepare
 from spaseq.engine.request import Report, Status, Stopped
-from spaseq.engine.snapshot import fingerprint
 from spaseq.spark.background import MOMENT, tasks_of
 from spaseq.spark.files import read_events, scheduled_events
 from spaseq.spark.run_output import Record, Writing
@@ -47,25 +46,12 @@ class MicroBatches:
 
     def _identify(self) -> int:
         """Two parts of one run must agree on what they do; into how many partitions the first part spreads keys."""
-        request, options = self._run.request, self._run.request.input
+        request = self._run.request
         if (self._folder / LOCAL_CHECKPOINT).exists():
             raise IncompatibleCheckpoint(
                 f"`{self._folder}` is a checkpoint of `--engine local`; resume it with that, or use another directory"
             )
-        identity = {
-            "queries": [[query.name, fingerprint(query.query)] for query in request.queries],
-            "inputs": [list(item) for item in request.streams],
-            "background graphs": [list(item) for item in request.knowledge],
-            "format": options.file_format,
-            "lateness": options.lateness,
-            "timestamp predicate": options.read.timestamp_predicate,
-            "time unit": options.read.time_unit,
-            "triples per event": options.read.triples_per_event,
-            "output": str(request.output),
-            "output format": self._run.format,
-            "provenance": request.provenance,
-            "follow": request.follow,
-        }
+        identity = request.identity([list(item) for item in request.streams], self._run.format)
         path = self._folder / _IDENTITY
         if not path.exists():
             fresh = path.with_name(f".{path.name}.new")
@@ -73,12 +59,7 @@ class MicroBatches:
             fresh.write_text(json.dumps({**identity, "partitions": partitions}), encoding="utf-8")
             fresh.replace(path)
         known = json.loads(path.read_text(encoding="utf-8"))
-        for name, value in identity.items():
-            if known.get(name) != json.loads(json.dumps(value)):
-                raise IncompatibleCheckpoint(
-                    f"the checkpoint in `{self._folder}` belongs to another run: the {name} differ; repeat the command "
-                    "it was made with, or use another directory"
-                )
+        check_identity(self._folder, known, identity)
         return int(known["partitions"])
 
     def run(self, show: Callable[[Status], None]) -> Report:

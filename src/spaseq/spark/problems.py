@@ -17,6 +17,8 @@ _OURS: Final = re.compile(
     r"^(spaseq\.[\w.]+): (.*?)(?=^\s+at |^\s*SQLSTATE|^\s*$|\Z)", re.MULTILINE | re.DOTALL
 )
 _LAST: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (.*)$", re.MULTILINE)
+_SYSTEM: Final = re.compile(r"^\w+Error: \[Errno \d+\] (.*?)(?:: '([^']*)')?$", re.MULTILINE)
+"""An error of the operating system, such as a file that is gone."""
 _WRONG: Final = ("InvalidArgument", "IncompatibleState", "IncompatibleBlock")
 """Errors that a user mends on the command line or by another checkpoint."""
 
@@ -72,6 +74,10 @@ def problem_of(error: Exception) -> SpaseqError:
         if name == "InvalidArgument":
             return InvalidArgument(message)
         return IncompatibleCheckpoint(message) if name in _WRONG else SparkFailed(message)
+    system = _SYSTEM.findall(text)
+    if system:
+        what, where = system[-1]
+        return SparkFailed(f"the run failed:{f' `{where}`' if where else ''} {what.lower()}")
     last = _LAST.findall(text)
     what = f"{last[-1][0]}: {last[-1][1]}" if last else text.strip().splitlines()[0]
     return UnknownFailure(f"the run failed on Spark: {what.strip()}")

@@ -81,6 +81,14 @@ class Process:
         """Wait for the end; the exit status."""
         return self._process.wait(seconds)
 
+    def leaves_nobody(self, seconds: float = 10) -> bool:
+        """True if everything that it has started ends soon after it."""
+        looks = 0
+        while any(_session(self._process.pid)) and looks * _MOMENT < seconds:
+            looks += 1
+            time.sleep(_MOMENT)
+        return looks * _MOMENT < seconds
+
     def kill(self) -> None:
         """``kill -9`` for it and for everything that it has started."""
         if self.running:

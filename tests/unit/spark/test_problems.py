@@ -1,0 +1,45 @@
+"""What Spark raises, in our words."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaseq.engine.checkpoint import IncompatibleCheckpoint
+from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.spark.problems import SparkFailed, UnknownFailure, problem_of
+
+TRACE = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent failure: Lost task 0.0
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "worker.py", line 7, in main
+    process()
+{error}
+
+\tat org.apache.spark.api.python.BasePythonRunner.handle(PythonRunner.scala:581)
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "text"),
+    [
+        ("spaseq.errors.InvalidArgument: no such option", InvalidArgument, "no such option"),
+        ("spaseq.spark.packing.IncompatibleState: another\nrun", IncompatibleCheckpoint, "another\nrun"),
+        ("spaseq.automaton.errors.TooManyRuns: 8 runs wait", SparkFailed, "8 runs wait"),
+        (
+            "FileNotFoundError: [Errno 2] No such file or directory: 'in.nq'",
+            SparkFailed,
+            "the run failed: `in.nq` no such file or directory",
+        ),
+        (
+            "OSError: [Errno 28] No space left on device",
+            SparkFailed,
+            "the run failed: no space left on device",
+        ),
+        ("ValueError: what?", UnknownFailure, "the run failed on Spark: ValueError: what?"),
+    ],
+)
+def test_a_trace_becomes_a_sentence(error: str, kind: type[SpaseqError], text: str) -> None:
+    """Ours as it was raised, the system's as the other engine says it, the rest with what is known."""
+    found = problem_of(Exception(TRACE.format(error=error)))
+    assert isinstance(found, kind)
+    assert str(found) == text

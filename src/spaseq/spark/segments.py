@@ -193,6 +193,7 @@ def _forget_keys(machine: Machine) -> None:
 
 
 def _forget_events(machine: Machine) -> None:
+    """Drop the events that no partial match rests on; instants are handled whole, so nothing else waits."""
     store, log = machine.stage.memory.store, machine.events
     used = store.events[: int(store.counts[PARTIALS])]
     log.keep(np.unique(used[used >= 0]) if len(log) else np.zeros(0, np.int64))

@@ -147,6 +147,25 @@ def test_a_state_taken_up_anywhere_goes_on_as_if_nothing_had_happened(
         assert answers == found[0]
 
 
+@pytest.mark.parametrize("cold", [False, True])
+def test_events_of_an_instant_that_comes_in_pieces_are_not_forgotten(
+    cold: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A conjunction waits for the rest of its instant, whatever is swept and saved in between."""
+    monkeypatch.setattr(segments, "SMALL", 0)
+    stream = Stream("(A & C) ; B", provenance=True)
+    others = [(i, "a", f"k{i}", "1") for i in range(5000)]
+    pieces = [others, [(9000, "a", "k", "1")], [(9000, "c", "k", "2")], [(9001, "b", "k", "3")]]
+    found = [row for piece in pieces for row in stream.feed(piece, cold=cold)]
+    found += stream.feed([], cold=cold, end=True)
+    ((*_, events),) = found
+    assert [(event["step"], event["time"].microsecond) for event in events] == [
+        ("A", 9000),
+        ("C", 9000),
+        ("B", 9001),
+    ]
+
+
 @pytest.mark.parametrize("partition", ["", "PARTITION BY ?k"])
 def test_idle_keys_leave_nothing_behind(partition: str) -> None:
     """Keys with one event each: after their windows only the head is left, whoever else comes."""

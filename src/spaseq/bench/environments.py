@@ -6,6 +6,7 @@ environment if that was made (`spaseq bench peers install NAME`), else in this o
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -89,6 +90,19 @@ def peer_command(name: str) -> list[str]:
         raise PeerMissing(f"{name} is not installed; `spaseq bench peers install {name}` does that")
     # -P: the modules beside the script are not the peer's
     return [python, "-P", str(Path(__file__).parent / "peers.py"), name]
+
+
+def peer_versions() -> dict[str, str]:
+    """The versions in the environments that peers have of their own."""
+    code = "import sys; from importlib.metadata import version; print(version(sys.argv[1]))"
+    found: dict[str, str] = {}
+    for each in PEERS.values():
+        python = _python(environment(each.name))
+        if python.exists():
+            package = re.split("[<>=]", each.packages[0])[0]
+            done = subprocess.run([python, "-c", code, package], capture_output=True, text=True, check=False)
+            found[f"{package} (peer)"] = done.stdout.strip() or "unknown"
+    return found
 
 
 def install(name: str) -> Path:

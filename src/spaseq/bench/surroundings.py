@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime
@@ -11,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import spaseq
+from spaseq.bench.environments import peer_versions
 
 PACKAGES = ("numpy", "numba", "pyarrow", "pyoxigraph", "pyspark", "rdflib")
 
@@ -34,7 +37,16 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             continue
-    return found
+    return {**found, **_java(), **peer_versions()}
+
+
+def _java() -> dict[str, str]:
+    """The version of Java, which Spark and Flink run on; nothing where there is none."""
+    if shutil.which("java") is None:
+        return {}
+    done = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False)
+    told = re.search(r'version "([^"]+)"', done.stderr)
+    return {"java": told[1]} if told else {}
 
 
 def commit() -> str:

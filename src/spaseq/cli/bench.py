@@ -92,6 +92,7 @@ def run(names: tuple[str, ...], profile: str, repeats: int | None, out: Path, ke
 
     benchmarks = _load(names)
     began, started, machine = time.perf_counter(), surroundings.now(), surroundings.machine()
+    versions, commit = surroundings.versions(), surroundings.commit()
     results: list[Result] = []
     with Pool() as pool:
         for benchmark in benchmarks:
@@ -100,9 +101,7 @@ def run(names: tuple[str, ...], profile: str, repeats: int | None, out: Path, ke
             results.append(result)
             click.echo(_told(result))
             seconds = time.perf_counter() - began
-            book = Book(
-                profile, started, seconds, machine, surroundings.versions(), surroundings.commit(), results
-            )
+            book = Book(profile, started, seconds, machine, versions, commit, results)
             if keep and out.exists():
                 book = merged(load_book(out), book)
             book.save(out)  # after every benchmark: an interrupted book keeps what it has

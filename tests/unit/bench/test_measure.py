@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import io
 import json
 import subprocess
@@ -194,6 +195,16 @@ def test_an_environment_that_cannot_be_filled_is_taken_away(
     with pytest.raises(PeerMissing, match="cannot be installed"):
         environments.install("none")
     assert environments.peer_python("none") is None
+
+
+def test_the_versions_of_a_peer_are_those_in_its_own_environment(cache: Path) -> None:
+    """A number of another engine needs its version too."""
+    assert environments.peer_versions() == {}
+    python = environments.environment("rdflib") / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    assert environments.peer_versions() == {"rdflib (peer)": importlib.metadata.version("rdflib")}
 
 
 def test_the_peak_of_memory_of_a_family_is_that_of_all_its_processes() -> None:

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import time
+import venv
 from pathlib import Path
 
 import pytest
@@ -184,26 +185,33 @@ def test_the_naive_peers_give_the_expected_answer(name: str, tmp_path: Path) -> 
     assert answer_in(output) == bench.expected[bench.answer_key("tiny", {}, variant)]
 
 
+def python_that(does: str, peer: str) -> Path:
+    """The interpreter of a peer's environment, as a shell script."""
+    python = environments.environment(peer) / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"#!/bin/sh\n{does}\n", encoding="utf-8")
+    python.chmod(0o755)
+    return python
+
+
 def test_an_environment_that_cannot_be_filled_is_taken_away(
     cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Half an environment would pass for a whole one at the next run."""
-    monkeypatch.setitem(
-        environments.PEERS, "none", environments.Peer("none", ("no-such-package-anywhere",), "none", "")
-    )
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(PeerMissing, match="cannot be installed"):
-        environments.install("none")
-    assert environments.peer_python("none") is None
+
+    def create(_folder: Path, **_options: bool) -> None:
+        python_that("echo no such package >&2; exit 1", "flink")
+
+    monkeypatch.setattr(venv, "create", create)
+    with pytest.raises(PeerMissing, match="cannot be installed here: no such package"):
+        environments.install("flink")
+    assert not environments.environment("flink").exists()
 
 
 def test_the_versions_of_a_peer_are_those_in_its_own_environment(cache: Path) -> None:
     """A number of another engine needs its version too."""
     assert environments.peer_versions() == {}
-    python = environments.environment("rdflib") / "bin" / "python"
-    python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n', encoding="utf-8")
-    python.chmod(0o755)
+    python_that(f'exec {sys.executable} "$@"', "rdflib")
     assert environments.peer_versions() == {"rdflib (peer)": importlib.metadata.version("rdflib")}
 
 

@@ -20,11 +20,11 @@ from spaseq import spark as sps
 from spaseq.engine.checkpoint import IncompatibleCheckpoint
 from spaseq.spark.bad_events import quarantined
 from spaseq.spark.problems import problem_of
-from spaseq.spark.stream_stage import SequenceProcessor
+from spaseq.spark.processor import SequenceProcessor
 
 pytestmark = pytest.mark.spark
 
-match_module = import_module("spaseq.spark.match")
+match_module = import_module("spaseq.spark.matching")
 """The module; the package has a function of that name."""
 
 QUERY = """PREFIX : <http://ex.org/>
@@ -99,7 +99,7 @@ class Feed:
         """Start and time of every answer, in seconds."""
         rows = self.spark.read.schema(self.schema).parquet(str(self.folder / "out"))
         exact = rows.select(F.unix_micros("start"), F.unix_micros("time")).collect()
-        return sorted((row[0] / 100_0000_000, row[1] / 100_0000_000) for row in exact)
+        return sorted((row[0] / 1_000_000, row[1] / 1_000_000) for row in exact)
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from spaseq.bench.tasks import Job, Outcome
 
 Say = Callable[[str], None]
 
-COLD: Final = ("start", "spark")
+COLD: Final = ("start",)
 """Tasks that start a new process for every round, so that there is nothing to warm up."""
 
 

@@ -59,7 +59,7 @@ class Cell:
 
     @property
     def seconds(self) -> float:
-        """What rates are made of: CPU time; on Spark wall time, for its Java process hides its own."""
+        """What rates are made of: CPU time; on Spark wall time, for it is about cores."""
         return self.wall_median if self.task == "spark" else self.cpu_median
 
     @property

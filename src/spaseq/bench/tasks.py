@@ -13,7 +13,10 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeAlias, TypedDict
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from spaseq.engine.request import RunRequest
 
 Outcome: TypeAlias = dict[str, float | dict[str, float]]
 """The numbers of one round."""
@@ -40,6 +43,8 @@ Round: TypeAlias = Callable[[], Outcome]
 
 def prepare(job: Job) -> Round:
     """What is called once per round."""
+    from spaseq.bench.spark_tasks import spark_task
+
     tasks: Mapping[str, Callable[[Job], Round]] = {
         "run": run_task,
         "parse": parse_task,
@@ -84,11 +89,9 @@ def peak_memory() -> int:
 # --- tasks --------------------------------------------------------------------------------------
 
 
-def run_task(job: Job) -> Round:
-    """The in-process engine from files to written matches: exactly what `spaseq run --engine local` does."""
-    from spaseq.bench.stages import Stopwatch, watching
+def request_of(job: Job) -> RunRequest:
+    """What `spaseq run` is asked for."""
     from spaseq.engine.inputs import NamedQuery
-    from spaseq.engine.job import LocalRun
     from spaseq.engine.request import RunRequest
     from spaseq.planner.compiled import compile_query
     from spaseq.planner.optimisations import Optimisations
@@ -96,7 +99,7 @@ def run_task(job: Job) -> Round:
     without = str(job["params"].get("without", "")).split()
     query = compile_query(job["query"], optimisations=Optimisations.without(*without))
     output = Path(job["output"])
-    request = RunRequest(
+    return RunRequest(
         queries=(NamedQuery("query", query),),
         streams=tuple(job["streams"].items()),
         knowledge=tuple(job["knowledge"].items()),
@@ -104,6 +107,19 @@ def run_task(job: Job) -> Round:
         quarantine=output.with_suffix(".quarantine"),
         max_runs=None,
     )
+
+
+def run_task(job: Job) -> Round:
+    """The in-process engine from files to written matches: exactly what `spaseq run --engine local` does.
+
+    With ``one_core`` the process may run on one core only, and stays there.
+    """
+    from spaseq.bench.stages import Stopwatch, watching
+    from spaseq.engine.job import LocalRun
+
+    if job["params"].get("one_core") is True and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    request = request_of(job)
     split = job["params"].get("split") is True
 
     def work() -> Outcome:
@@ -206,12 +222,6 @@ def percentiles(seconds: list[float]) -> dict[str, float]:
 def start_task(job: Job) -> Round:
     """A new process for a small file: from the command to the last match."""
     return _command(job, ["--engine", "local"])
-
-
-def spark_task(job: Job) -> Round:
-    """A new process with a Spark session of its own, its start included."""
-    cores = job["params"].get("cores", 2)
-    return _command(job, ["--engine", "spark", "--master", f"local[{cores}]"])
 
 
 def _command(job: Job, options: list[str]) -> Round:

@@ -1,7 +1,35 @@
-"""The Spark host: DataFrames of events in, DataFrames of answers out (CONTRACT section 5)."""
+"""The Spark host: DataFrames of events in, DataFrames of answers out (CONTRACT section 5).
 
-from spaseq.spark.files import read_events
-from spaseq.spark.match import match, match_all
-from spaseq.spark.source import register
+What is heavy is loaded when it is first used: Spark starts processes that only ask a data source or an operator what
+it is, and they are waited for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spaseq.spark.files import read_events
+    from spaseq.spark.matching import match, match_all
+    from spaseq.spark.source import register
 
 __all__ = ["match", "match_all", "read_events", "register"]
+
+_LAZY = {
+    "match": "spaseq.spark.matching",
+    "match_all": "spaseq.spark.matching",
+    "read_events": "spaseq.spark.files",
+    "register": "spaseq.spark.source",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module `spaseq.spark` has no attribute `{name}`")
+    globals()[name] = found = getattr(import_module(_LAZY[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -17,11 +17,9 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import match_identity
 from spaseq.model.terms import term_of
 from spaseq.spark.job import Job
-from spaseq.spark.routing import text_hash
-from spaseq.spark.schemas import ARROW_TRIPLES
-from spaseq.spark.texts import shown, texts_of, without_place
+from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
+from spaseq.spark.texts import shown, text_hash, texts_of, without_place
 
-INSTANT = pa.timestamp("us", tz="UTC")
 _EVENT = pa.list_(
     pa.struct([("step", pa.string()), ("stream", pa.string()), ("time", INSTANT), ("graph", pa.string())])
 )

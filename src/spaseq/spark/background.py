@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from threading import Thread
 from typing import TYPE_CHECKING, Final
@@ -29,10 +29,9 @@ class Background:
         except BaseException as error:  # noqa: BLE001 - handed to the main thread by `result`
             self._future.set_exception(error)
 
-    @property
-    def done(self) -> bool:
-        """True if it has ended, well or not."""
-        return self._future.done()
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long at most; true if it has ended, well or not."""
+        return bool(wait([self._future], seconds).done)
 
     def result(self) -> None:
         """Wait for the end; raise what the action raised."""

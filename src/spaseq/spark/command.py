@@ -25,7 +25,7 @@ from spaseq.spark.background import MOMENT, Background, our_signals, tasks_of
 from spaseq.spark.bad_events import checked_policy
 from spaseq.spark.files import EventFiles, FileParts, parts_now
 from spaseq.spark.line_files import COUNTED, LineFiles
-from spaseq.spark.match import MatchOptions, answers_of
+from spaseq.spark.matching import MatchOptions, answers_of
 from spaseq.spark.problems import kept_log
 from spaseq.spark.run_batches import MicroBatches
 from spaseq.spark.run_output import Writing
@@ -67,11 +67,17 @@ class SparkRun:
                 with our_signals():
                     spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
                 stack.callback(spark.stop)
-                spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
-                folder = self.request.checkpoint or self._shared_folder(work, stack)
-                if self.request.checkpoint is None and not self.request.follow:
-                    return _Finite(self, spark, folder, stack).run(show)
-                return MicroBatches(self, spark, folder, stack).run(show)
+                return self.run_in(spark, work, stack, show)
+
+    def run_in(
+        self, spark: SparkSession, work: Path, stack: ExitStack, show: Show = lambda _: None
+    ) -> Report:
+        """Do the work in a session that is there already."""
+        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+        folder = self.request.checkpoint or self._shared_folder(work, stack)
+        if self.request.checkpoint is None and not self.request.follow:
+            return _Finite(self, spark, folder, stack).run(show)
+        return MicroBatches(self, spark, folder, stack).run(show)
 
     def _shared_folder(self, work: Path, stack: ExitStack) -> Path:
         """A folder that driver and workers see: any on one machine, else one beside the output."""
@@ -145,8 +151,8 @@ class _Finite:
         found = run.answers(streams, answers, quarantine, metrics=counted)
         job = Background(lambda: run.write(found, answers))
         try:
-            while not job.done:
-                run.stop.wait(MOMENT)
+            while not job.ends_within(MOMENT):
+                run.stop.poll()
                 show(replace(self._writing.status, tasks=tasks_of(self._spark)))
         except Stopped:
             self._spark.sparkContext.cancelAllJobs()

@@ -16,19 +16,20 @@ from spaseq.io.bad_input import OnBad, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.readers import check_source, read_sources
 from spaseq.io.sources import PathLike, Source, find_sources
-from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
-from spaseq.spark.answer_rows import INSTANT
 from spaseq.spark.bad_events import checked_policy
 from spaseq.spark.places import placed
-from spaseq.spark.schemas import ARROW_TRIPLES, TRIPLES
+from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
 from spaseq.spark.session import workers_like_us
 from spaseq.spark.sources import Split
 from spaseq.spark.texts import as_written
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamReader
+
+    from spaseq.model.batch import EventBatch
 
 EVENTS: Final = StructType(
     [
@@ -137,23 +138,29 @@ def read_events(
 
 def scheduled_events(
     spark: SparkSession, files: EventFiles, schedule: Path, stream: str, *, on_bad_input: str, quarantine: str
-) -> DataFrame:
+) -> FileParts:
     """The events of one stream of a finite input, in the micro-batches of its schedule."""
     policy = checked_policy(on_bad_input, quarantine)
     known = replace(files, on_bad=policy, quarantine=quarantine)
-    settings = {**known.settings(), "schedule": str(schedule), "stream": stream}
-    return _loaded(spark, known, settings, streaming=True)
+    settings = {**known.settings(), "schedule": str(schedule), "stream": stream, "yields": "parts"}
+    return FileParts(known, _reader(spark, settings, streaming=True).load())
 
 
-def _loaded(
-    spark: SparkSession, files: EventFiles, settings: dict[str, str], *, streaming: bool
-) -> DataFrame:
+def _reader(
+    spark: SparkSession, settings: dict[str, str], *, streaming: bool
+) -> DataFrameReader | DataStreamReader:
     from spaseq.spark.source import register
 
     workers_like_us(spark)
     register(spark)
     reader = (spark.readStream if streaming else spark.read).format("rdf")
-    reader = reader.options(**settings, parallelism=str(spark.sparkContext.defaultParallelism))
+    return reader.options(**settings, parallelism=str(spark.sparkContext.defaultParallelism))
+
+
+def _loaded(
+    spark: SparkSession, files: EventFiles, settings: dict[str, str], *, streaming: bool
+) -> DataFrame:
+    reader = _reader(spark, settings, streaming=streaming)
     frame = reader.load()
     # What `match` reads in place of rows of triples.
     setattr(frame, _MARK, FileParts(files, reader.option("yields", "parts").load()) if streaming else files)

@@ -127,7 +127,7 @@ class _Task:
         if job.streaming:
             for stream in np.unique(events.streams).tolist():
                 self.progress.see(job.streams[stream], int(events.times[events.streams == stream].max()))
-            for number in self.mapper.concerned(events):
+            for number in self.mapper.concerned(events) if not job.punctual else ():
                 block = _clock(job.tasks[number], events, self.unit, len(job.streams))
                 if len(block):
                     place = job.places[number % len(job.places)]

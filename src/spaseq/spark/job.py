@@ -61,6 +61,8 @@ class Job:
     lag: int | None = None
     places: tuple[int, ...] = ()
     """For an endless input the name of every bucket, chosen so that Spark puts each on a partition of its own."""
+    punctual: bool = False
+    """True if the input makes sure that no event is late, so that nobody needs to judge it."""
 
     @property
     def streaming(self) -> bool:

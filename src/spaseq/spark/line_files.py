@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -124,7 +125,17 @@ class Piece:
 
 
 def merged_lines(folder: Path) -> Iterator[Piece]:
-    """All lines by time, of one instant by file; memory holds a piece of each file, and only its times."""
+    """All lines by time, of one instant by file; a piece is made while the one before it is used."""
+    pieces = _pieces(folder)
+    with ThreadPoolExecutor(1) as other:
+        coming = other.submit(next, pieces, None)
+        while (piece := coming.result()) is not None:
+            coming = other.submit(next, pieces, None)
+            yield piece
+
+
+def _pieces(folder: Path) -> Iterator[Piece]:
+    """The pieces; memory holds two of them, and the times of a piece of each file."""
     lists = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
     runs = [_Run(folder / name) for names in lists for name in names]
     while runs := [run for run in runs if run.more]:

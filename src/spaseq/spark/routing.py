@@ -8,7 +8,6 @@ start is at home (`Routing.owned`), hence once.
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from enum import Enum
 
@@ -134,11 +133,6 @@ def combined(parts: list[Words], count: int) -> Words:
     for part in parts:
         total = _mixed(total ^ part)
     return total
-
-
-def text_hash(text: bytes) -> int:
-    """A hash of a term that is the same in every process."""
-    return zlib.crc32(text) | (zlib.crc32(text, 0x9E3779B9) << 32)
 
 
 def _mixed(words: Words) -> Words:

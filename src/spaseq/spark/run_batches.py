@@ -14,7 +14,7 @@ from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
 from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity, prepare
 from spaseq.engine.request import Report, Status, Stopped
 from spaseq.spark.background import MOMENT, tasks_of
-from spaseq.spark.files import read_events, scheduled_events
+from spaseq.spark.files import FileParts, read_events, scheduled_events
 from spaseq.spark.run_output import Record, Writing
 from spaseq.spark.schedule import Schedule, make_schedule
 
@@ -43,6 +43,8 @@ class MicroBatches:
         self._writing = Writing(run.request, run.names, run.format, stack, Record.load(self._folder))
         self._query: StreamingQuery | None = None
         self._counted = -1
+        self.seconds: list[float] = []
+        """How long every micro-batch took."""
 
     def _identify(self) -> int:
         """Two parts of one run must agree on what they do; into how many partitions the first part spreads keys."""
@@ -94,9 +96,9 @@ class MicroBatches:
         writing.record.save(self._folder)
         return Report(writing.status)
 
-    def _followed(self) -> tuple[dict[str, DataFrame], dict[str, Any]]:
+    def _followed(self) -> tuple[dict[str, DataFrame | FileParts], dict[str, Any]]:
         request, read = self._run.request, self._run.request.input.read
-        frames = {
+        frames: dict[str, DataFrame | FileParts] = {
             iri: read_events(
                 self._spark,
                 paths,
@@ -112,7 +114,7 @@ class MicroBatches:
         # Like the other engine: the fastest stream sets the pace, so that an idle one stalls nobody.
         return frames, {"lateness": request.input.lateness or 0, "stream_lag": 0}
 
-    def _scheduled(self) -> tuple[dict[str, DataFrame], dict[str, Any]]:
+    def _scheduled(self) -> tuple[dict[str, DataFrame | FileParts], dict[str, Any]]:
         path = self._folder / _SCHEDULE
         read = self._run.request.input.read
         if path.exists():
@@ -121,7 +123,10 @@ class MicroBatches:
             make_schedule(self._spark, self._run.sources, read).save(path)
         files = {iri: self._run.files(iri) for iri in self._run.inputs}
         options = self._run.options(self._folder / "bad")
-        return {iri: scheduled_events(self._spark, files[iri], path, iri, **options) for iri in files}, {}
+        parts: dict[str, DataFrame | FileParts] = {
+            iri: scheduled_events(self._spark, files[iri], path, iri, **options) for iri in files
+        }
+        return parts, {"punctual": True}
 
     def _take(self, answers: DataFrame, batch: int) -> None:
         """One micro-batch; Spark may come with the last one again after a crash."""
@@ -146,6 +151,7 @@ class MicroBatches:
         for report in self._query.recentProgress:
             if report.batchId > self._counted:
                 self._counted = report.batchId
+                self.seconds.append(report.durationMs["triggerExecution"] / 1000)
                 observed = report.observedMetrics
                 row, late = observed.get("spaseq"), observed.get("spaseq_late")
                 if row is not None:

@@ -27,9 +27,9 @@ from spaseq.spark.sources import Split
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BATCH_BYTES: Final = 1 << 26
+BATCH_BYTES: Final = 1 << 28
 """What a micro-batch reads, about."""
-PART_BYTES: Final = 1 << 24
+PART_BYTES: Final = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,8 @@ ARROW_BLOCKS: Final = pa.schema(
     ]
 )
 
+INSTANT: Final = pa.timestamp("us", tz="UTC")
+
 TRIPLES: Final = ArrayType(
     StructType(
         [StructField("s", StringType()), StructField("p", StringType()), StructField("o", StringType())]

@@ -10,7 +10,7 @@ from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.answer_files import match_of
 from spaseq.spark.files import read_events
-from spaseq.spark.match import match_all
+from spaseq.spark.matching import match_all
 from spaseq.spark.problems import kept_log
 from spaseq.spark.session import new_session
 

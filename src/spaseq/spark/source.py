@@ -24,9 +24,6 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
-from spaseq.algebra.events import Stream
-from spaseq.engine.follow import Watch
-from spaseq.engine.opening import InputOptions
 from spaseq.errors import InvalidArgument
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Source, find_sources
@@ -50,6 +47,8 @@ from spaseq.temporal.instants import TimeUnit
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
+
+    from spaseq.engine.follow import Watch
 
 OPTIONS: Final = (
     "path", "paths", "format", "timestampPredicate", "timeUnit", "triplesPerEvent", "onBadInput", "quarantine",
@@ -256,9 +255,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             fresh = self._waiting
         else:
             if self._watch is None:
-                stream = Stream("rdf", "urn:spaseq:rdf")
-                options = InputOptions(self.options.files.options, self.options.files.file_format)
-                self._watch, self._waiting = Watch([(stream, self.options.files.paths)], options), []
+                self._watch, self._waiting = self._look_out(), []
             assert self._waiting is not None
             fresh = self._waiting
             for found in self._watch.look():
@@ -268,6 +265,16 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         done = set(offset.done)
         self._waiting = [source for source in fresh if source.name not in done]
         return self._waiting
+
+    def _look_out(self) -> Watch:
+        """What finds new files, from the room of the other engine."""
+        from spaseq.algebra.events import Stream
+        from spaseq.engine.follow import Watch
+        from spaseq.engine.opening import InputOptions
+
+        files = self.options.files
+        options = InputOptions(files.options, files.file_format)
+        return Watch([(Stream("rdf", "urn:spaseq:rdf"), files.paths)], options)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """What lies between two offsets."""

@@ -1,4 +1,4 @@
-"""The sequence stage of an endless input: a stateful operator over buckets.
+"""The sequence stage of an endless input: what a stateful operator (`spaseq.spark.processor`) does in a bucket.
 
 Every task of the GPM stage writes a control row to every bucket, so every bucket is called in every micro-batch
 that has input, hears how far time has come, and needs no timers: what waits for time or has expired is looked at
@@ -7,40 +7,27 @@ then, whichever keys are idle.
 
 from __future__ import annotations
 
-import pickle
-import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.answers import Answers
 from spaseq.engine.machine import FOREVER
 from spaseq.io.bad_input import BadInput
 from spaseq.spark.answer_rows import AnswerForm
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import Block, decode_block
-from spaseq.spark.bucket_state import BucketState
+from spaseq.spark.bucket_state import BucketState, Store
 from spaseq.spark.job import Job
+from spaseq.spark.packing import IncompatibleState
 from spaseq.spark.places import Place
 from spaseq.spark.schemas import CLOCKS, CONTROL
+from spaseq.spark.warm import settle
 from spaseq.spark.watermark import BEFORE_ALL, Progress
 from spaseq.temporal.instants import format_instant
-
-if TYPE_CHECKING:
-    from pyspark.sql.streaming.stateful_processor import MapState, TimerValues
-
-OUTPUT = "answers binary, late bigint"
-"""What the operator gives: answers in Arrow's stream format, and how many events came too late."""
-
-
-_jobs: dict[str, Job] = {}
-"""The job this process works for."""
 
 
 @dataclass(slots=True)
@@ -53,63 +40,19 @@ class Input:
     """By query, all events of its streams; only in the bucket that judges whether they are late."""
 
 
-class _MapStore:
-    """Spark's map state as named pieces of bytes."""
-
-    def __init__(self, state: MapState) -> None:
-        self._state = state
-
-    def get(self, name: str) -> bytes | None:
-        found = self._state.getValue((name,))
-        return None if found is None else bytes(found[0])
-
-    def put(self, name: str, data: bytes) -> None:
-        self._state.updateValue((name,), (data,))
-
-    def remove(self, name: str) -> None:
-        self._state.removeKey((name,))
-
-
-class SequenceProcessor(StatefulProcessor):
-    """Runs every query of a job in one bucket at a time."""
-
-    def __init__(self, job: Job, form: AnswerForm) -> None:
-        # Spark asks a process without broadcasts for the schema of the state, so the job travels in here; it must
-        # stay small, or Spark makes a broadcast of it after all. Only the GPM stage reads background graphs.
-        small = pickle.dumps(replace(job, knowledge=Knowledge()))
-        self._id, self._packed, self._form = job.id, zlib.compress(small), form
-
-    @property
-    def _job(self) -> Job:
-        """The job, unpacked once per process."""
-        if self._id not in _jobs:
-            _jobs.clear()
-            _jobs[self._id] = pickle.loads(zlib.decompress(self._packed))
-        return _jobs[self._id]
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Say what is kept."""
-        self._state = handle.getMapState("pieces", "name string", "data binary")
-
-    def handleInputRows(  # noqa: N802 - Spark's name
-        self,
-        key: Any,
-        rows: Iterator[pd.DataFrame],
-        timerValues: TimerValues,  # noqa: ARG002, N803
-    ) -> Iterator[pd.DataFrame]:
-        """One micro-batch of one bucket."""
-        job, place = self._job, Place()
-        bucket = job.places.index(int(key[0]))
-        work = Work(job, bucket, BucketState(job, bucket, _MapStore(self._state)), place)
-        with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
-            found = work.run(_input(rows), self._form, bad)
-            answers: list[bytes | None] = [_stream(batch) for batch in found]
-        if answers or work.late:
-            counts = [work.late, *([0] * max(0, len(answers) - 1))]
-            yield pd.DataFrame({"answers": answers or [None], "late": counts})
-
-    def close(self) -> None:
-        """Nothing is open."""
+def micro_batch(
+    job: Job, form: AnswerForm, place_of_bucket: int, store: Store, rows: Iterable[pd.DataFrame]
+) -> Iterator[pd.DataFrame]:
+    """What a micro-batch makes of the rows of one bucket: answers in Arrow's stream format, and how many came late."""
+    place, bucket = Place(), job.places.index(place_of_bucket)
+    work = Work(job, bucket, BucketState(job, bucket, store), place)
+    with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
+        found = work.run(_input(rows), form, bad)
+        answers: list[bytes | None] = [_stream(batch) for batch in found]
+    settle("sequence")
+    if answers or work.late:
+        counts = [work.late, *([0] * max(0, len(answers) - 1))]
+        yield pd.DataFrame({"answers": answers or [None], "late": counts})
 
 
 def _input(frames: Iterable[pd.DataFrame]) -> Input:
@@ -139,7 +82,7 @@ class Work:
         for number, clocks in given.clocks.items():
             self._judge(number, clocks, before[number], bad)
         for number in range(len(self._job.tasks)):
-            blocks = [_in_time(block, before[number]) for block in given.blocks.get(number, ())]
+            blocks = [self._in_time(block, before[number]) for block in given.blocks.get(number, ())]
             now = self._watermark(number)
             saved = self._state.queries.get(number)
             waits = saved is not None and not saved.empty and saved.due is not None and saved.due < now
@@ -168,6 +111,18 @@ class Work:
             yield from taker.close()
         self._state.save(number, running, now, over=over)
 
+    def _in_time(self, block: Block, watermark: int) -> Block:
+        """The events that are not late; where nobody judges them, none may be."""
+        late = block.times < watermark
+        if not late.any():
+            return block
+        if self._job.punctual:
+            raise IncompatibleState(
+                "the files have changed while they were read: there are events before those that were read last; "
+                "start again with a new checkpoint"
+            )
+        return block.take(np.flatnonzero(~late)).compact()
+
     def _judge(self, number: int, clocks: list[Block], watermark: int, bad: BadEvents) -> None:
         """Count the events that came after the watermark had passed them; the policy says what becomes of them."""
         task = self._job.tasks[number]
@@ -186,12 +141,6 @@ class Work:
                 )
                 reason = f"the event of <{stream}> at {time} came after {when}"
                 bad(BadInput(reason, source, int(block.arrivals[event]), unit))
-
-
-def _in_time(block: Block, watermark: int) -> Block:
-    """The events that are not late."""
-    late = block.times < watermark
-    return block.take(np.flatnonzero(~late)).compact() if late.any() else block
 
 
 def _stream(batch: pa.RecordBatch) -> bytes:

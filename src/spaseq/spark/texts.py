@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import zlib
 from typing import Final, TypeVar
 
 import numpy as np
@@ -11,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spaseq.model.dictionary import TermDictionary
-from spaseq.spark.routing import Words, text_hash
 
 Ints = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 _PLACE: Final = re.compile(r"-t\d+x\d+$")
@@ -108,6 +109,11 @@ def encode_terms(dictionary: TermDictionary, texts: pa.LargeStringArray) -> Ints
         bytes_ = data[int(ends[0]) : int(ends[-1])].to_pybytes() if data is not None else b""
         ids[1:] = dictionary.promote().encode_packed(bytes_, ends[1:] - ends[0])
     return ids
+
+
+def text_hash(text: bytes) -> int:
+    """A hash of a term that is the same in every process."""
+    return zlib.crc32(text) | (zlib.crc32(text, 0x9E3779B9) << 32)
 
 
 class KeyHashes:

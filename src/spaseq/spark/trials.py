@@ -22,7 +22,7 @@ from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match, MatchedEvent
 from spaseq.model.terms import term_of
 from spaseq.planner.compiled import CompiledQuery, compile_query
-from spaseq.spark.match import match_all
+from spaseq.spark.matching import match_all
 
 
 @dataclass(frozen=True, slots=True)

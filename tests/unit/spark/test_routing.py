@@ -10,7 +10,8 @@ from spaseq.planner.compiled import compile_query
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import build_program
 from spaseq.spark.places_of_buckets import bucket_places, spark_partition
-from spaseq.spark.routing import Routing, Ticks, routing_of, text_hash
+from spaseq.spark.routing import Routing, Ticks, routing_of
+from spaseq.spark.texts import text_hash
 
 QUERY = """PREFIX : <http://ex.org/>
 SELECT ?k ?w {window} FROM STREAM S <http://ex.org/s>

@@ -26,10 +26,11 @@ from spaseq.spark.gpm_stage import MatchParts, MatchRows
 from spaseq.spark.job import Job, make_tasks, stream_numbers
 from spaseq.spark.native import as_native
 from spaseq.spark.places_of_buckets import bucket_places
+from spaseq.spark.processor import OUTPUT, SequenceProcessor
 from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
 from spaseq.spark.sequence_stage import SequenceStage
 from spaseq.spark.session import ROCKSDB, STATE_STORE, workers_like_us
-from spaseq.spark.stream_stage import OUTPUT, SequenceProcessor, UnpackAnswers
+from spaseq.spark.stream_stage import UnpackAnswers
 from spaseq.spark.values import checked_syntax
 from spaseq.temporal.durations import parse_duration
 
@@ -61,6 +62,8 @@ class MatchOptions:
     lateness: str | int = 0
     stream_lag: str | int | None = None
     metrics: Observation | str | None = None
+    punctual: bool = False
+    """True if the input itself makes sure that nothing comes late, as a schedule does."""
 
 
 def match(
@@ -233,6 +236,7 @@ def _job(
         _microseconds(options.lateness, "lateness"),
         None if options.stream_lag is None else _microseconds(options.stream_lag, "stream_lag"),
         bucket_places(buckets, partitions) if streaming else (),
+        options.punctual,
     )
 
 

@@ -1,0 +1,87 @@
+"""What is measured on Spark: from files to written matches, in a session that is there already and warm.
+
+A variant has a process and a session of its own; starting it, and loading the kernels in its workers, belongs to
+no round that counts. The work is what `spaseq run --engine spark` does, with ``streaming`` what it does with
+``--checkpoint``: micro-batches with all their state and their log.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from spaseq.bench.tasks import Job, Outcome, Round, percentiles, request_of
+
+
+def spark_task(job: Job) -> Round:
+    """A run in local mode on so many ``cores``; with ``micro_batches`` there is one for every event, and each is timed."""
+    from spaseq.spark.command import SparkRun
+    from spaseq.spark.run_batches import MicroBatches
+    from spaseq.spark.session import new_session
+
+    master = f"local[{job['params'].get('cores', 2)}]"
+    pieces = int(job["params"]["events"]) if job["params"].get("micro_batches") is True else 0
+    streaming = pieces > 0 or job["params"].get("streaming") is True
+    request = request_of(job)
+    spark = new_session(master)
+
+    def once() -> Outcome:
+        with ExitStack() as stack:
+            work = Path(stack.enter_context(TemporaryDirectory(prefix="spaseq-bench-")))
+            asked = replace(request, checkpoint=work / "checkpoint" if streaming else None)
+            wall, cpu = time.perf_counter(), tree_seconds()
+            run = SparkRun(asked, master)
+            latency: dict[str, float] = {}
+            if pieces:
+                with cut_into(pieces, [Path(path) for path in job["streams"].values()]):
+                    batches = MicroBatches(run, spark, work / "checkpoint", stack)
+                    report = batches.run(lambda _: None)
+                latency = percentiles(batches.seconds[1:])  # the first one starts the query
+            else:
+                report = run.run_in(spark, work, stack)
+            took = {"wall": time.perf_counter() - wall, "cpu": tree_seconds() - cpu}
+            return {**took, "bad": float(report.status.bad), "latency": latency}
+
+    return once
+
+
+@contextmanager
+def cut_into(pieces: int, files: list[Path]) -> Iterator[None]:
+    """Let schedules have about so many micro-batches."""
+    from spaseq.spark import schedule
+
+    before = schedule.BATCH_BYTES, schedule.PART_BYTES
+    size = max(1, sum(file.stat().st_size for file in files) // pieces)
+    vars(schedule).update(BATCH_BYTES=size, PART_BYTES=size)
+    try:
+        yield
+    finally:
+        vars(schedule).update(BATCH_BYTES=before[0], PART_BYTES=before[1])
+
+
+def tree_seconds() -> float:
+    """The CPU time of this process and of all below it, Java and its Python workers; its own where that is all one can see."""
+    processes: dict[int, tuple[int, float]] = {}
+    tick = os.sysconf("SC_CLK_TCK")
+    for file in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = file.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # it has just ended
+        # State, parent, …, then its own times and those of children that have ended.
+        processes[int(file.parent.name)] = int(fields[1]), sum(map(int, fields[11:15])) / tick
+
+    def below_us(process: int) -> bool:
+        while process in processes and process != os.getpid():
+            process = processes[process][0]
+        return process == os.getpid()
+
+    return (
+        sum(seconds for process, (_, seconds) in processes.items() if below_us(process))
+        or time.process_time()
+    )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import shutil
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +23,6 @@ from spaseq.testing.processes import SPASEQ, Process
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 SPARK_CLASS = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
-SMALL = "--conf spark.executor.memory=512m"
 EX = "http://ex.org/"
 QUERY = """PREFIX : <http://ex.org/>
 SELECT ?k ?v ?w WITHIN 20 SECONDS FROM STREAM S <http://ex.org/s> WHERE {
@@ -99,34 +100,43 @@ def expected(tmp_path: Path) -> list[str]:
 
 def run(engine: str, output: str) -> list[str]:
     """The arguments of the command."""
-    where = ["--engine", engine, "--stream", "S=in", "--output", output, "--provenance"]
+    where = ["--engine", engine, "--stream", "S=in", "--output", output]
     return ["run", "query.spaseq", *where]
 
 
 @pytest.fixture
 def packed(tmp_path: Path) -> Path:
-    """The project as one file, as the how-to says."""
-    source = Path(spaseq.__file__).parents[1]
-    return Path(shutil.make_archive(str(tmp_path / "spaseq"), "zip", source, "spaseq"))
+    """An environment as the how-to says, in the folder of the command and as an archive: Python and the project.
+
+    Its Python is the one that runs here; what a real one would bring along is Spark's business, not ours.
+    """
+    folder = tmp_path / "environment"
+    shutil.copytree(Path(spaseq.__file__).parent, folder / "spaseq", ignore=shutil.ignore_patterns("*.pyc"))
+    python = folder / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="$(dirname "$0")/..:$PYTHONPATH" exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    return Path(shutil.make_archive(str(folder), "gztar", folder))
 
 
 def on_the_cluster(cluster: Cluster, packed: Path, folder: Path) -> Process:
     """The command, on the cluster."""
-    submit = f"--archives {packed}#project --conf spark.executorEnv.PYTHONPATH=project"
-    arguments = [*SPASEQ, *run("spark", "found"), "--master", cluster.url]
-    return Process(arguments, {"PYSPARK_SUBMIT_ARGS": f"{submit} {SMALL} pyspark-shell"}, folder)
+    usual = os.environ["PYSPARK_SUBMIT_ARGS"]
+    submit = f"--archives {packed}#environment --conf spark.executor.memory=512m {usual}"
+    environment = {"PYSPARK_PYTHON": "./environment/bin/python", "PYSPARK_SUBMIT_ARGS": submit}
+    return Process([*SPASEQ, *run("spark", "found"), "--master", cluster.url], environment, folder)
 
 
 def test_a_cluster_gives_what_one_process_gives(
     cluster: Cluster, packed: Path, expected: list[str], tmp_path: Path
 ) -> None:
-    """Both workers take part, with the project that was sent to them."""
+    """Both workers take part, with the environment that was sent to them."""
     with on_the_cluster(cluster, packed, tmp_path) as process:
         assert process.end() == 0, process.err
         assert process.err == ""
     assert sorted((tmp_path / "found").read_text().splitlines()) == expected != []
     for worker in cluster.workers:
-        assert any(worker.folder.rglob("project/spaseq/__init__.py"))
+        assert any(worker.folder.rglob("environment/spaseq/__init__.py"))
         assert "Running task" in "".join(file.read_text() for file in worker.folder.rglob("stderr"))
     assert not list(tmp_path.glob(".spaseq-*")), "nothing is left beside the output"
 

@@ -32,15 +32,15 @@ BAD = f"<{EX}k1> <{EX}a> 1 <urn:bad> .\n"
 class Feed:
     """Files that follow each other in time, two seconds each."""
 
-    def __init__(self, folder: Path, events: int = 60) -> None:
-        self.folder, self.count, self._events = folder / "in", 0, events
+    def __init__(self, folder: Path, *more: str) -> None:
+        self.folder, self.count, self._more = folder / "in", 0, more
         self.folder.mkdir()
         (folder / "query.spaseq").write_text(QUERY)
 
     def add(self, *, last: bool = False) -> None:
         """One more file, at once; the last one says that a minute has passed."""
         chance, at = random.Random(self.count), 2_000_000 * self.count
-        times = sorted(at + chance.randrange(2_000_000) for _ in range(self._events))
+        times = sorted(at + chance.randrange(2_000_000) for _ in range(60))
         events = [_event(time, chance.choice("aaabbc"), chance.randrange(40), time) for time in times]
         if last:
             events.append(_event(at + 60_000_000, "nothing", 0, 0))
@@ -52,7 +52,7 @@ class Feed:
 
     def run(self, engine: str, output: str, *options: str, command: Sequence[str] = SPASEQ) -> Process:
         """The command over all files."""
-        where = ["--engine", engine, "--stream", "S=in", "--output", output, "--provenance"]
+        where = ["--engine", engine, "--stream", "S=in", "--output", output, *self._more]
         kept = ["--quarantine", f"{output}.bad"]
         return Process([*command, "run", "query.spaseq", *where, *kept, *options], folder=self.folder.parent)
 
@@ -96,7 +96,7 @@ def _files_taken(folder: Path) -> int:
 
 def test_a_followed_run_killed_ten_times_loses_nothing_and_repeats_nothing(tmp_path: Path) -> None:
     """Sometimes it has not begun, sometimes it is in the middle of a micro-batch, sometimes between two."""
-    feed, chance, spark = Feed(tmp_path), random.Random(4), tmp_path / "points" / "spark"
+    feed, chance, spark = Feed(tmp_path, "--provenance"), random.Random(4), tmp_path / "points" / "spark"
     options = ("--master", "local[2]", "--follow", "--checkpoint", "points")
     for number in range(10):
         feed.add()
@@ -162,7 +162,7 @@ spark.read.schema(answers.schema).parquet("found").select("match").toPandas().to
 
 def test_a_table_of_a_killed_query_has_every_match_once(tmp_path: Path) -> None:
     """`match` into Spark's own file sink, killed twice."""
-    feed, chance = Feed(tmp_path), random.Random(3)
+    feed, chance = Feed(tmp_path, "--provenance"), random.Random(3)
     for number in range(10):
         feed.add(last=number == 9)
     command = [sys.executable, "-c", SCRIPT]

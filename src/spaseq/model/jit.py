@@ -16,6 +16,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from llvmlite import ir
 from numba import config, njit, types
+from numba.core import caching
 from numba.extending import intrinsic
 
 _F = TypeVar("_F", bound=Callable[..., object])
@@ -68,6 +69,34 @@ def _cache_of(folder: Path) -> Path:
         os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     )
     return Path(root) / "spaseq" / "kernels" / digest.hexdigest()[:16]
+
+
+_names: dict[str, Any] = vars(caching)
+# In older releases of Numba both names begin with an underscore.
+_CacheLocator: Any = _names.get("UserProvidedCacheLocator") or _names["_UserProvidedCacheLocator"]
+_CacheImpl: Any = _names.get("CacheImpl") or _names["_CacheImpl"]
+
+
+class _Anywhere(_CacheLocator):  # type: ignore[misc]
+    """Numba's place for the kernels of a folder, wherever that folder is.
+
+    Numba has one place per path, so every clone, and every folder that Spark unpacks the project into, would
+    compile anew. `_cache_of` already names what the kernels are made of.
+    """
+
+    _ROOT = Path(__file__).resolve().parents[1]
+
+    @classmethod
+    def get_suitable_cache_subpath(cls, py_file: str) -> str:
+        return Path(py_file).parent.name
+
+    @classmethod
+    def from_function(cls, py_func: object, py_file: str) -> Any:
+        ours = Path(py_file).resolve().is_relative_to(cls._ROOT)
+        return super().from_function(py_func, py_file) if ours else None
+
+
+_CacheImpl._locator_classes.insert(0, _Anywhere)
 
 
 def _unaligned(builder: Any, address: Any, bits: int) -> Any:

@@ -89,7 +89,7 @@ def test_ctrl_c_ends_a_run_soon_and_quietly_while(folder: Path, moment: str) -> 
         begun = time.monotonic()
         line = said(process, 130)
         assert line.startswith("note: stopped by Ctrl-C")
-        assert time.monotonic() - begun < 15
+        assert time.monotonic() - begun < 30
         assert process.leaves_nobody()
 
 

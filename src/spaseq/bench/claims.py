@@ -59,17 +59,25 @@ def _sentence(claim: Claim, value: float | None, bar: str, holds: bool | None) -
 def _told(claim: Claim, value: float) -> str:
     what = _NAMES.get(claim.measure, claim.measure.replace("stage:", "time of ") if claim.measure else "")
     at = f" at {_point(claim.at)}" if claim.at else ""
+    number = _number(value, claim.at_least if claim.at_least is not None else claim.at_most)
     match claim.kind:
         case "ratio":
-            return f"{what} of {claim.of} is {value:.2f} × that of {claim.over}{at}"
+            return f"{what} of {claim.of} is {number} × that of {claim.over}{at}"
         case "growth":
-            return f"{what} of {claim.of} is {value:.2f} × as much at {_point(claim.at)} as at {_point(claim.start)}"
+            return f"{what} of {claim.of} is {number} × as much at {_point(claim.at)} as at {_point(claim.start)}"
         case "exponent":
-            return f"{what} of {claim.of} grows with the power {value:.2f} of the axis"
+            return f"{what} of {claim.of} grows with the power {number} of the axis"
         case "lead":
-            return f"{what} is {value:.2f} × that of the dearest other operation{at}"
+            return f"{what} is {number} × that of the dearest other operation{at}"
         case "value":
-            return f"{what} of {claim.of} is {value:.3g}{_UNITS.get(claim.measure, '')}{at}"
+            return f"{what} of {claim.of} is {number}{_UNITS.get(claim.measure, '')}{at}"
+
+
+def _number(value: float, bar: float | None) -> str:
+    """Two digits behind the point, none where they say nothing, more where the bar is near."""
+    if bar is not None and abs(value - bar) < 0.01:
+        return f"{value:.4f}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
 
 
 def _point(at: str) -> str:

@@ -106,7 +106,7 @@ def index_page(book: Book) -> str:
     parts = [
         "# Benchmarks",
         _ABOUT,
-        f"{where}, {book.seconds / 60:.1f} minutes. {decided}",
+        f"{where}, {book.seconds / 60:.1f} minutes{_load(book)}. {decided}",
         "## Repeat it",
         _REPEAT,
     ]
@@ -117,6 +117,12 @@ def index_page(book: Book) -> str:
     facts = {**book.machine, **book.versions}
     parts += ["## Machine", "\n".join(f"- {name}: {value}" for name, value in facts.items())]
     return "\n\n".join(parts) + "\n"
+
+
+def _load(book: Book) -> str:
+    """How busy the machine was: a run that shares it takes longer by as much."""
+    loads = [result.load for result in book.results]
+    return f" at a load of {min(loads):.1f} to {max(loads):.1f}" if loads else ""
 
 
 def _entry(result: Result) -> str:

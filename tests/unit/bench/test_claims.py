@@ -45,6 +45,15 @@ def test_growth_is_taken_within_rounds_too(measure: str, expected: float) -> Non
     assert judge(claim, cells).value == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("value", "told"), [(1.2, "is 1.20 s"), (0.999, "is 0.9990 s"), (2034.4, "is 2,034 s")]
+)
+def test_a_number_near_its_bar_is_told_more_precisely(value: float, told: str) -> None:
+    """`1.00, asked is ≥ 1` would say nothing."""
+    claim = Claim("it is slow", "cpu", "value", of="a", at_least=1.0)
+    assert told in judge(claim, [cell("a", "", [value])]).sentence
+
+
 @pytest.mark.parametrize("broken", [{"void": "wrong answer"}, {"skipped": "not installed"}])
 def test_a_void_time_decides_nothing(broken: dict[str, str]) -> None:
     """A wrong answer voids the time, and so every claim that rests on it."""

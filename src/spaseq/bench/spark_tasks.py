@@ -24,7 +24,8 @@ def spark_task(job: Job) -> Round:
     from spaseq.spark.run_batches import MicroBatches
     from spaseq.spark.session import new_session
 
-    master = f"local[{job['params'].get('cores', 2)}]"
+    cores = int(job["params"].get("cores", 2))
+    master = f"local[{cores}]"
     pieces = int(job["params"]["events"]) if job["params"].get("micro_batches") is True else 0
     streaming = pieces > 0 or job["params"].get("streaming") is True
     request = request_of(job)
@@ -38,7 +39,7 @@ def spark_task(job: Job) -> Round:
             run = SparkRun(asked, master)
             latency: dict[str, float] = {}
             if pieces:
-                with cut_into(pieces, [Path(path) for path in job["streams"].values()]):
+                with cut_into(pieces, cores, [Path(path) for path in job["streams"].values()]):
                     batches = MicroBatches(run, spark, work / "checkpoint", stack)
                     report = batches.run(lambda _: None)
                 latency = percentiles(batches.seconds[1:])  # the first one starts the query
@@ -51,13 +52,13 @@ def spark_task(job: Job) -> Round:
 
 
 @contextmanager
-def cut_into(pieces: int, files: list[Path]) -> Iterator[None]:
+def cut_into(pieces: int, cores: int, files: list[Path]) -> Iterator[None]:
     """Let schedules have about so many micro-batches."""
     from spaseq.spark import schedule
 
     before = schedule.BATCH_BYTES, schedule.PART_BYTES
     size = max(1, sum(file.stat().st_size for file in files) // pieces)
-    vars(schedule).update(BATCH_BYTES=size, PART_BYTES=size)
+    vars(schedule).update(BATCH_BYTES=size // cores, PART_BYTES=size)
     try:
         yield
     finally:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 BATCH_BYTES: Final = 1 << 28
-"""What a micro-batch reads, about."""
-PART_BYTES: Final = 1 << 25
+"""What a micro-batch reads, about, for every core there is."""
+PART_BYTES: Final = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,8 @@ def make_schedule(
     first = dict(cast("list[tuple[int, int | None]]", found))
     known = [replace(part, first=first[number]) for number, part in enumerate(wanted)]
     states = {source.name: FileState.of(source) for sources in inputs.values() for source in sources}
-    return Schedule(tuple(_batches(known, list(inputs), BATCH_BYTES)), tuple(states.values()))
+    size = BATCH_BYTES * spark.sparkContext.defaultParallelism
+    return Schedule(tuple(_batches(known, list(inputs), size)), tuple(states.values()))
 
 
 def _batches(known: list[Part], streams: list[str], size: int) -> Iterator[Batch]:

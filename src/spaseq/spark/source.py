@@ -322,11 +322,9 @@ class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         tasks: list[InputPartition] = []
         for batch in self._schedule.batches[start["batch"] : end["batch"]]:
             splits = batch.parts[self.options.stream]
-            tasks += [
-                PartsPartition(task)
-                for task in parts(splits, self.options.parallelism, self.options.part_bytes)
-            ]
-            tasks.append(PartsPartition((), Promise(batch.promises[self.options.stream])))
+            *most, last = parts(splits, self.options.parallelism, self.options.part_bytes) or [()]
+            tasks += [PartsPartition(task) for task in most]
+            tasks.append(PartsPartition(last, Promise(batch.promises[self.options.stream])))
         return tasks
 
     def commit(self, end: dict[str, Any]) -> None:

@@ -98,11 +98,15 @@ def all_of(query: CompiledQuery, found: Iterable[Match]) -> Counter[tuple[object
     counted: Counter[tuple[object, ...]] = Counter()
     for match in found:
         bindings = frozenset((name, _shown(term)) for name, term in match.bindings.items())
-        graph = None if match.triples is None else Counter(tuple(map(_shown, each)) for each in match.triples)
+        graph = None if match.triples is None else sorted(map(_line, match.triples))
         events = tuple((e.step, e.stream, e.instant, _shown(e.graph)) for e in match.events)
         why = () if chooses else (events, match.identity)
-        counted[match.begin, match.instant, bindings, graph and frozenset(graph.items()), *why] += 1
+        counted[match.begin, match.instant, bindings, str(graph), *why] += 1
     return counted
+
+
+def _line(triple: Triple) -> tuple[str, ...]:
+    return tuple(map(_shown, triple))
 
 
 def _shown(term: object) -> str:

@@ -6,6 +6,7 @@ matches go to a file, which the harness reads and checks.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import subprocess
@@ -168,6 +169,7 @@ def push_task(job: Job) -> Round:
     ((_, path),) = job["streams"].items()
     (stream,) = Engine(job["query"]).program.streams
     events = list(read_graph_events(path, stream=stream))
+    gc.freeze()  # a producer would not keep them, so the collector need not walk through them
     rate, warm = float(job["params"].get("rate", 2000)), int(job["params"].get("warm", 0))
     from spaseq.io.result_json import match_line
 

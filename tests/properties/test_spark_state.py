@@ -1,0 +1,113 @@
+"""The buckets of the Spark host on random queries: state that is put down and taken up changes no answer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.encode import encode_pushed
+from spaseq.engine.machine import FOREVER
+from spaseq.model.events import GraphEvent, localised
+from spaseq.planner import compile_query
+from spaseq.spark import bucket_state, segments
+from spaseq.spark.answer_rows import RowForm
+from spaseq.spark.bad_events import BadEvents
+from spaseq.spark.bucket_state import BucketState
+from spaseq.spark.job import Job, make_tasks
+from spaseq.spark.mapper import Mapper
+from spaseq.spark.places import Place
+from spaseq.spark.stream_stage import Input, Work
+from spaseq.testing.hosts import disordered
+from spaseq.testing.scenarios import Scenario, scenarios
+
+BUCKETS = 3
+
+
+class Store(dict[str, bytes]):
+    """A state store in memory."""
+
+    def put(self, name: str, data: bytes) -> None:
+        self[name] = data
+
+    def remove(self, name: str) -> None:
+        self.pop(name, None)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _many_segments() -> Iterator[None]:
+    """Merge and sweep after every few micro-batches."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segments, "MOST_TAILS", 2)
+        patch.setattr(segments, "SMALL", 2)
+        yield
+
+
+class Buckets:
+    """All buckets of a query, fed micro-batch by micro-batch."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        query = compile_query(scenario.query)
+        tasks, streams = make_tasks({"q": query}, BUCKETS, streaming=True)
+        known = Knowledge(dict(scenario.knowledge))
+        self.job = Job(
+            "test", tasks, streams, BUCKETS, known, provenance=True, lateness=6_000_000, places=(0, 1, 2)
+        )
+        self.mapper = Mapper(self.job)
+        self.stores = [Store() for _ in range(BUCKETS)]
+        own = (event for event in scenario.events if event.stream in streams)
+        scopes = self.mapper.dictionary.scopes
+        self.events = [localised(event, scopes) for event in disordered(own, 5_000_000)]
+
+    def answers(self, size: int, *, cold: bool) -> Counter[str]:
+        """All rows of the answers; ``cold`` as if another process took over after every micro-batch."""
+        found: Counter[str] = Counter()
+        pieces = [self.events[at : at + size] for at in range(0, len(self.events), size)]
+        for piece in [*pieces, None]:
+            if cold:
+                bucket_state._warm = bucket_state._Warm()
+            for bucket, brought in enumerate(self._brought(piece)):
+                work = Work(self.job, bucket, BucketState(self.job, bucket, self.stores[bucket]), Place())
+                for batch in work.run(brought, RowForm(together=True), BadEvents("fail", None, "")):
+                    rows = pa.Table.from_batches([batch]).to_pylist()
+                    found.update(_shown(row) for row in rows)
+        return found
+
+    def _brought(self, piece: list[GraphEvent] | None) -> list[Input]:
+        """What a micro-batch brings to every bucket; None is the end of all streams."""
+        brought = [Input() for _ in range(BUCKETS)]
+        for stream in self.job.streams:
+            for each in brought:
+                if piece is None:
+                    each.progress.promise(stream, FOREVER)
+                for event in piece or ():
+                    each.progress.see(event.stream, event.time)
+        batch = encode_pushed(piece or [], self.job.streams, self.mapper.dictionary)
+        for query, bucket, block in self.mapper.blocks(batch, np.arange(len(batch)), ""):
+            brought[bucket].blocks.setdefault(query, []).append(block)
+        return brought
+
+
+def _shown(row: dict[str, object]) -> str:
+    """A row, comparable: which of equal answers DISTINCT and ASK keep is open, and labels mean nothing."""
+    chooses = row.get("equal") is not None
+    kept = {name: value for name, value in row.items() if not chooses or name not in ("match", "events")}
+    return re.sub(r"_:[^\s'\"]+", "_:", str(kept))
+
+
+@settings(max_examples=max(settings().max_examples // 3, 10))
+@given(scenario=scenarios())
+def test_a_state_taken_up_by_another_process_changes_no_answer(scenario: Scenario) -> None:
+    """Put down after every event, or kept at hand, or all in one micro-batch."""
+    wanted = Buckets(scenario).answers(1000, cold=False)
+    for size, cold in ((3, False), (1, True)):
+        buckets = Buckets(scenario)
+        assert buckets.answers(size, cold=cold) == wanted
+        if "EVENTS" not in scenario.query:
+            assert all(len(store) <= 1 for store in buckets.stores), "only the head is left"

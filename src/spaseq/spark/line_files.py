@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import uuid
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -30,8 +31,10 @@ if TYPE_CHECKING:
 
 COUNTED: Final = StructType([StructField("lines", LongType())])
 """What is left of answers that were written: how many."""
-PIECE: Final = 1 << 15
-"""Lines that are merged at a time."""
+PIECE: Final = 1 << 12
+"""Lines of a file that are merged at a time."""
+AHEAD: Final = 2
+"""Pieces that are made while one is written."""
 
 _SCHEMA: Final = pa.schema([("time", pa.int64()), ("line", pa.large_binary())])
 _NEWLINE: Final = 10
@@ -125,17 +128,20 @@ class Piece:
 
 
 def merged_lines(folder: Path) -> Iterator[Piece]:
-    """All lines by time, of one instant by file; a piece is made while the one before it is used."""
-    pieces = _pieces(folder)
-    with ThreadPoolExecutor(1) as other:
-        coming = other.submit(next, pieces, None)
-        while (piece := coming.result()) is not None:
-            coming = other.submit(next, pieces, None)
-            yield piece
+    """All lines by time, of one instant by file; the next pieces are made while one is used."""
+    with ThreadPoolExecutor(AHEAD) as others:
+        coming: deque[tuple[Future[pa.Buffer], dict[int, int]]] = deque()
+        for batches, counts in _pieces(folder):
+            coming.append((others.submit(_in_order, batches), counts))
+            if len(coming) > AHEAD:
+                text, known = coming.popleft()
+                yield Piece(text.result(), known)
+        for text, known in coming:
+            yield Piece(text.result(), known)
 
 
-def _pieces(folder: Path) -> Iterator[Piece]:
-    """The pieces; memory holds two of them, and the times of a piece of each file."""
+def _pieces(folder: Path) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int]]]:
+    """Lines of several files that belong between the same two instants, and how many are which query's."""
     lists = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
     runs = [_Run(folder / name) for names in lists for name in names]
     while runs := [run for run in runs if run.more]:
@@ -144,7 +150,7 @@ def _pieces(folder: Path) -> Iterator[Piece]:
         counts: dict[int, int] = {}
         for run, batch in taken:
             counts[run.query] = counts.get(run.query, 0) + len(batch)
-        yield Piece(_in_order([batch for _, batch in taken if len(batch)]), counts)
+        yield [batch for _, batch in taken if len(batch)], counts
 
 
 class _Run:

@@ -31,6 +31,14 @@ DEFAULTS: Final = {
 """What `new_session` sets unless told otherwise; the README of the state store asks for the last two."""
 
 
+LOCAL: Final = {
+    "spark.driver.extraJavaOptions": "{} -XX:TieredStopAtLevel=1",
+    "spark.shuffle.compress": "false",
+}
+"""What it adds in local mode: Java moves blocks there and looks into none, so its optimising compiler costs more than
+it gains, and what stays on one machine is not worth packing."""
+
+
 class JavaMissing(InvalidArgument):
     """Spark needs Java, and there is none."""
 
@@ -62,12 +70,11 @@ def new_session(
         # No other machine needs to reach this one, whatever its name resolves to.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("spaseq").master(master)
-    options = f"-Dlog4j2.configurationFile=file:{QUIET}"
+    java = f"-Dlog4j2.configurationFile=file:{QUIET}"
+    wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": java}
     if master.startswith("local"):
-        # Java moves blocks here and looks into none: its optimising compiler would cost more than it gains.
-        options += " -XX:TieredStopAtLevel=1"
-    wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": options, **(settings or {})}
-    for name, value in wanted.items():
+        wanted |= {name: value.format(java) for name, value in LOCAL.items()}
+    for name, value in {**wanted, **(settings or {})}.items():
         builder = builder.config(name, value)
     with _redirected(log):
         session = builder.getOrCreate()

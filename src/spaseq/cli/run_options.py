@@ -143,7 +143,7 @@ _OPTIONS = (
         metavar="DURATION",
         default="10s",
         show_default=True,
-        help="How often a checkpoint is written.",
+        help="How often a checkpoint is written; Spark writes one with every micro-batch.",
     ),
     _option(
         "--max-runs",

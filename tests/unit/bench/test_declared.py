@@ -113,7 +113,7 @@ def test_every_query_of_every_benchmark_compiles(benchmark) -> None:
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda each: each.name)
 def test_every_cell_has_an_expected_answer(benchmark) -> None:
     """A time without an answer is void, so a missing one would silently empty the book."""
-    for profile in PROFILES[:2] if benchmark.name == "spark-scaling" else PROFILES:
+    for profile in PROFILES:
         keys = {
             benchmark.answer_key(profile, point, variant)
             for point in benchmark.points(profile)

@@ -72,6 +72,8 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> Run:
         return LocalRun(request, stop)
     from spaseq.spark.command import SparkRun
 
+    if request.input.lateness is not None and not request.follow:
+        _say("warning", "--lateness says nothing here: without --follow Spark sorts the whole input by time")
     return SparkRun(request, given["master"], stop)
 
 
@@ -120,7 +122,9 @@ def _queries(given: Arguments) -> tuple[NamedQuery, ...]:
     for path in given["queries"]:
         language = language_of(path, given["language"])
         if language != "spaseq":
-            raise InvalidArgument(f"{path}: the language `{language}` cannot be run yet, only `spaseq`")
+            raise InvalidArgument(
+                f"{path}: the language `{language}` is not part of this version, only `spaseq` is"
+            )
     return tuple(NamedQuery(Path(path).stem, compile_or_exit(path)) for path in given["queries"])
 
 

@@ -116,7 +116,7 @@ _OPTIONS = (
         "--lateness",
         metavar="DURATION",
         help="How long out-of-order events are waited for, for example 5s. Files are sorted as a whole "
-        "if this is not given.",
+        "if this is not given, and by Spark always unless --follow is.",
     ),
     _option(
         "--on-bad-input",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, parse
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from spaseq.errors import InvalidArgument
 from spaseq.model.terms import BlankScopes, Term, event_key, scoped_label
@@ -209,8 +209,3 @@ def localised(event: GraphEvent, scopes: BlankScopes) -> GraphEvent:
     triples = frozenset(Triple(local(t.subject), t.predicate, local(t.object)) for t in event.triples)
     renamed = None if event.name is None else local(event.name)
     return GraphEvent(event.stream, event.time, triples, renamed, event.source, event.position)
-
-
-def name_of(graph_name: Term | DefaultGraph) -> Term | None:
-    """A quad's graph name, None for the default graph."""
-    return None if isinstance(graph_name, DefaultGraph) else graph_name

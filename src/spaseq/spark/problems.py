@@ -32,21 +32,9 @@ class UnknownFailure(SparkFailed):
 
 
 @contextmanager
-def our_errors() -> Iterator[None]:
-    """Turn what Spark raises into an error of ours."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        raise problem_of(error) from None
-
-
-@contextmanager
 def kept_log() -> Iterator[Path]:
     """A file for what Java prints; it stays if something failed that none of our errors explains."""
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
 
     number, name = tempfile.mkstemp(prefix="spaseq-spark-", suffix=".log")

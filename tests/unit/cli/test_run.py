@@ -203,7 +203,10 @@ def test_queries_with_other_streams_see_only_their_own(folder: Path) -> None:
             "`no.ttl` does not exist",
         ),
         (["nothing.spaseq", "--stream", "S1=two.nq"], "cannot read nothing.spaseq"),
-        (["rise.spaseq", "--stream", "S1=two.nq", "--language", "rsepql"], "`rsepql` cannot be run yet"),
+        (
+            ["rise.spaseq", "--stream", "S1=two.nq", "--language", "rsepql"],
+            "`rsepql` is not part of this version",
+        ),
         (["rise.spaseq", "--stream", "S1=two.nq", "--max-runs", "0"], "0 is not in the range"),
     ],
 )
@@ -252,6 +255,15 @@ def test_without_an_engine_here_spark_is_asked_for(folder: Path, monkeypatch: py
     assert (done.exit_code, done.stdout) == (2, "")
     assert "install it (`apt install" in done.stderr
     assert "use `--engine local`, which works without it" in done.stderr
+
+
+def test_a_lateness_that_spark_has_no_use_for_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without --follow Spark sorts the whole input; an option that does nothing must not be silent."""
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    given = ["run", "rise.spaseq", "--stream", "S1=two.nq", "--lateness", "5s"]
+    assert "--lateness says nothing here" in CliRunner().invoke(main, given).stderr
+    assert "--lateness says" not in CliRunner().invoke(main, [*given, "--engine", "local"]).stderr
 
 
 # --- bad input ------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import hashlib
 import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
+from spaseq.caches import cache_directory
 from spaseq.spark.session import new_session
 from spaseq.testing.processes import Process
 
@@ -32,16 +34,16 @@ spark.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def swift_java(tmp_path_factory: pytest.TempPathFactory) -> None:
+def swift_java() -> Iterator[None]:
     """Let Java load Spark's classes from an archive and compile in haste, since no process here lives long.
 
     The first run on a machine makes the archive; Java ignores one that does not fit. What killed processes leave
-    behind stays with us.
+    behind stays with us, in a folder whose path is short enough for sockets.
     """
-    folder = tmp_path_factory.mktemp("java")
+    folder = Path(tempfile.mkdtemp(prefix="spaseq-tests-"))
     java = Path(shutil.which("java") or Path(os.environ["JAVA_HOME"], "bin", "java")).resolve()
-    known = hashlib.sha256(f"{java} {java.stat().st_mtime} {pyspark.__file__} {pyspark.__version__}".encode())
-    archive = Path.home() / ".cache" / "spaseq" / "tests" / f"{known.hexdigest()[:16]}.jsa"
+    known = (java, java.stat().st_mtime, pyspark.__file__, pyspark.__version__, cache_directory())
+    archive = cache_directory() / "tests" / f"{hashlib.sha256(str(known).encode()).hexdigest()[:16]}.jsa"
     os.environ["TMPDIR"] = str(folder)
     options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={folder}"
     if not archive.exists():
@@ -52,6 +54,8 @@ def swift_java(tmp_path_factory: pytest.TempPathFactory) -> None:
         archive.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(folder / archive.name, archive)
     _use(f"{options} -XX:SharedArchiveFile={archive} -Xlog:cds=off -Xlog:cds+dynamic=off")
+    yield
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _use(options: str) -> None:

@@ -121,9 +121,9 @@ def test_a_followed_run_killed_ten_times_loses_nothing_and_repeats_nothing(tmp_p
 
 
 IN_SMALL_STEPS = (
-    "import spaseq.spark.schedule as s; s.BATCH_BYTES = 20_000; from spaseq.cli import main; main()"
+    "import spaseq.spark.schedule as s; s.BATCH_BYTES = 10_000; from spaseq.cli import main; main()"
 )
-"""The command, with micro-batches of a file or two in place of 64 megabytes."""
+"""The command, with micro-batches of a file in place of hundreds of megabytes."""
 
 
 def test_a_finite_run_killed_and_resumed_with_fewer_cores_writes_the_same(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Final
 
 import spaseq
 from spaseq.bench.declared import Params, Value
+from spaseq.caches import cache_directory
 from spaseq.workloads.catalogue import START, generate
 from spaseq.workloads.events import instant_ms
 from spaseq.workloads.production import write
@@ -33,8 +34,7 @@ class Input:
 
 def cache_folder() -> Path:
     """Where generated inputs and the environments of peers are kept."""
-    root = os.environ.get("SPASEQ_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(root) / "spaseq" / "bench"
+    return cache_directory() / "bench"
 
 
 def make_input(workload: str, params: Params, folder: Path | None = None) -> Input:

@@ -19,11 +19,12 @@ from typing import Final
 from spaseq.bench.claims import judge
 from spaseq.bench.declared import Answer, Benchmark, Params, Variant, point_label
 from spaseq.bench.environments import PeerMissing, peer_command
-from spaseq.bench.inputs import Input, cache_folder, make_input
+from spaseq.bench.inputs import Input, make_input
 from spaseq.bench.pool import Pool, Worker, WorkerFailed
 from spaseq.bench.queries import query_text
 from spaseq.bench.results import Cell, Result
 from spaseq.bench.tasks import Job, Outcome
+from spaseq.caches import cache_directory
 
 Say = Callable[[str], None]
 
@@ -194,7 +195,7 @@ def _visit(works: list[_Work]) -> None:
 
 def _kernels() -> frozenset[Path]:
     """The compiled kernels at hand; a process that compiled one keeps the compiler's memory."""
-    return frozenset((cache_folder().parent / "kernels").rglob("*.nbc"))
+    return frozenset((cache_directory() / "kernels").rglob("*.nbc"))
 
 
 def _turned(works: list[_Work], number: int) -> list[_Work]:

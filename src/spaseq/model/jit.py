@@ -7,7 +7,6 @@ its input is large imports those.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +17,8 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.core import caching
 from numba.extending import intrinsic
+
+from spaseq.caches import cache_directory
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -65,10 +66,7 @@ def _cache_of(folder: Path) -> Path:
         text = source.read_bytes()
         if package or b"spaseq.model.jit" in text or source.name == "jit.py":
             digest.update(source.name.encode() + text)
-    root = os.environ.get("SPASEQ_CACHE_DIR") or Path(
-        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    )
-    return Path(root) / "spaseq" / "kernels" / digest.hexdigest()[:16]
+    return cache_directory() / "kernels" / digest.hexdigest()[:16]
 
 
 _names: dict[str, Any] = vars(caching)

@@ -8,6 +8,7 @@ nothing is late, whatever the order of the files, and memory holds what overlaps
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,8 +28,8 @@ from spaseq.spark.sources import Split
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-BATCH_BYTES: Final = 1 << 28
-"""What a micro-batch reads, about, for every core there is."""
+BATCH_BYTES: Final = 3 << 27
+"""What a micro-batch reads at most, about, for every core there is: a few seconds of work, which a crash may cost."""
 PART_BYTES: Final = 1 << 26
 
 
@@ -120,20 +121,26 @@ def make_schedule(
     known = [replace(part, first=first[number]) for number, part in enumerate(wanted)]
     states = {source.name: FileState.of(source) for sources in inputs.values() for source in sources}
     size = BATCH_BYTES * spark.sparkContext.defaultParallelism
-    return Schedule(tuple(_batches(known, list(inputs), size)), tuple(states.values()))
+    return Schedule(tuple(cut_into_batches(known, list(inputs), size)), tuple(states.values()))
 
 
-def _batches(known: list[Part], streams: list[str], size: int) -> Iterator[Batch]:
+def cut_into_batches(known: Sequence[Part], streams: Sequence[str], size: int) -> Iterator[Batch]:
+    """Micro-batches in order of time, all of about the same size, which is not much over this.
+
+    A small one at the end would cost nearly as much as any other.
+    """
     # Parts without events are read as well: they may hold bad input.
     ordered = sorted(known, key=lambda part: (part.first is None, part.first or 0))
-    groups: list[list[Part]] = [[]]
-    filled = 0
+    left = sum(part.size for part in ordered)
+    groups: list[list[Part]] = []
+    filled, share = 0, 0.0
     for part in ordered:
-        if groups[-1] and filled + part.size > size:
+        if not groups or filled + part.size / 2 > share:
             groups.append([])
-            filled = 0
+            filled, share = 0, left / max(1, math.ceil(left / size))
         groups[-1].append(part)
         filled += part.size
+        left -= part.size
     for number, group in enumerate(groups):
         later = [part for rest in groups[number + 1 :] for part in rest if part.first is not None]
         promises = {

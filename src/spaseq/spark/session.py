@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import socket
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,11 +35,20 @@ DEFAULTS: Final = {
 
 
 LOCAL: Final = {
+    # Java moves blocks here and looks into none, so its optimising compiler costs more than it gains.
     "spark.driver.extraJavaOptions": "{} -XX:TieredStopAtLevel=1",
+    # What stays on one machine is not worth packing.
     "spark.shuffle.compress": "false",
+    # The usual one starts a process for every file of a checkpoint, to see whether it is a link: a quarter of what a
+    # micro-batch costs. On a disk both replace a file in one step.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
-"""What it adds in local mode: Java moves blocks there and looks into none, so its optimising compiler costs more than
-it gains, and what stays on one machine is not worth packing."""
+"""What it adds in local mode."""
+
+_LONGEST: Final = 60 - len("/spaseq-12345678")
+"""How long the path of a folder may be in which there is one for Spark's sockets."""
 
 
 class JavaMissing(InvalidArgument):
@@ -63,6 +75,8 @@ def new_session(
     check_java()
     from pyspark.sql import SparkSession
 
+    from spaseq.spark.home import swift_home
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     _let_workers_find_us()
     master = master or "local[*]"
@@ -73,13 +87,23 @@ def new_session(
     java = f"-Dlog4j2.configurationFile=file:{QUIET}"
     wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": java}
     if master.startswith("local"):
-        wanted |= {name: value.format(java) for name, value in LOCAL.items()}
+        wanted |= {name: value.format(java) for name, value in LOCAL.items()} | _sockets()
     for name, value in {**wanted, **(settings or {})}.items():
         builder = builder.config(name, value)
-    with _redirected(log):
+    with _redirected(log), swift_home() if master.startswith("local") else nullcontext():
         session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _sockets() -> dict[str, str]:
+    """Let Java and Python talk over sockets in the file system; packets to oneself can wait 40 ms for each other."""
+    if not hasattr(socket, "AF_UNIX") or len(os.fsencode(tempfile.gettempdir())) > _LONGEST:
+        return {}
+    folder = tempfile.mkdtemp(prefix="spaseq-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)  # Spark removes none of them
+    name = "spark.python.unix.domain.socket"
+    return {f"{name}.enabled": "true", f"{name}.dir": folder}
 
 
 def workers_like_us(spark: SparkSession) -> None:

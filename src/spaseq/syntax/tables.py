@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from spaseq.caches import cache_directory
 
 FORMAT = "2"
 """Changes with the layout of the file, so that an old file is not misread."""
@@ -57,26 +58,13 @@ def load_table(files: tuple[str, ...], start: str) -> Table:
     folder = Path(__file__).parent / "grammar"
     grammar = "\n".join((folder / name).read_text("utf-8") for name in files)
     digest = hashlib.sha256(f"{FORMAT}\0{start}\0{grammar}".encode()).hexdigest()[:24]
-    path = _cache_directory() / f"grammar-{digest}.json"
+    path = cache_directory() / f"grammar-{digest}.json"
     try:
         return _read(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         plain = compile_grammar(grammar, start)
     _store(path, plain)
     return _read(plain)
-
-
-def _cache_directory() -> Path:
-    chosen = os.environ.get("SPASEQ_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "~/AppData/Local")
-    elif sys.platform == "darwin":
-        base = "~/Library/Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "spaseq"
 
 
 def _store(path: Path, plain: dict[str, Any]) -> None:

@@ -113,6 +113,19 @@ class Occurrences:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the rows of a mapping table stand; tables of the same events share them, as the steps of a sequence often do."""
+
+    of: Longs
+    """The events of the table's rows."""
+    row: Longs
+    """Which row of the table: one stands in every partition of its event."""
+    key: Ints
+    times: Longs
+    events: Longs
+
+
 @dataclass(slots=True)
 class Assembler:
     """Makes rows of mapping tables; remembers the rows of the instant that is still open."""
@@ -138,44 +151,46 @@ class Assembler:
         pairs = (
             numbered(self.keys, times, *partition) if self.program.counts_instants else _uncounted(*partition)
         )
-        single = {name: self._single(table, times, serials, pairs) for name, table in tables.items()}
+        single: dict[str, Occurrences] = {}
+        places: Places | None = None
+        for name, table in tables.items():
+            if places is None or not np.array_equal(places.of, table.events):
+                places = self._places(table.events, times, serials, pairs)
+            single[name] = self._single(table, places)
         joined = [self._choice(choice, single) for choice in self.program.choices]
         self._remember(single, times)
         return self._ordered(joined)
 
-    def _single(self, table: MappingTable, times: Longs, serials: Longs, pairs: Pairs) -> Occurrences:
-        """The occurrences of one GPM in every partition of its events."""
-        partition = self.program.query.partition
-        if partition and _one_to_one(pairs.event, table.events):
-            row = pair = np.arange(len(table))
-        elif partition:
-            at = np.searchsorted(pairs.event, table.events)
-            many = np.searchsorted(pairs.event, table.events, side="right") - at
-            row = np.repeat(np.arange(len(table)), many)
+    def _places(self, events: Longs, times: Longs, serials: Longs, pairs: Pairs) -> Places:
+        """Where the rows of these events stand, one in every partition of its event."""
+        row = pair = np.arange(len(events))
+        if not self.program.query.partition:
+            pair = events
+        elif not _one_to_one(pairs.event, events):
+            at = np.searchsorted(pairs.event, events)
+            many = np.searchsorted(pairs.event, events, side="right") - at
+            row = np.repeat(row, many)
             pair = np.repeat(at, many) + np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
-        else:
-            row, pair = np.arange(len(table)), table.events
+        event = pairs.event[pair]
+        instants = np.empty((len(row), 5), np.int64)
+        instants[:, ROW_TIME] = times[event]
+        instants[:, ROW_TIME + 1 :] = pairs.place[pair]
+        return Places(events, row, pairs.key[pair], instants, serials[event].reshape(-1, 1))
+
+    def _single(self, table: MappingTable, places: Places) -> Occurrences:
+        """The occurrences of one GPM in every partition of its events."""
+        partition, row = self.program.query.partition, places.row
         slots = np.zeros((len(row), max(len(self.program.variables), 1)), np.int32)
         for name, ids in table.columns.items():
             if name in self.program.variables:
                 slots[:, self.program.slot(name)] = ids[row]
         keep = np.ones(len(row), np.bool_)
         if partition and len(row):
-            values = self.keys.values[pairs.key[pair]]
+            values = self.keys.values[places.key]
             for slot in range(len(partition)):
                 keep &= (slots[:, slot] == 0) | (slots[:, slot] == values[:, slot])
                 slots[:, slot] = values[:, slot]
-        event = pairs.event[pair]
-        instants = np.empty((len(row), 5), np.int64)
-        instants[:, ROW_TIME] = times[event]
-        instants[:, ROW_TIME + 1 :] = pairs.place[pair]
-        found = Occurrences(
-            pairs.key[pair],
-            instants,
-            slots,
-            serials[event].reshape(-1, 1),
-            np.ones(len(row), np.bool_),
-        )
+        found = Occurrences(places.key, places.times, slots, places.events, np.ones(len(row), np.bool_))
         return found if bool(keep.all()) else found.take(keep)
 
     def _choice(self, choice: Choice, single: Mapping[str, Occurrences]) -> Occurrences:
@@ -242,24 +257,28 @@ def _in_step(parts: list[Occurrences]) -> bool:
         len(parts) > 1
         and all(len(part) == len(first) for part in parts)
         and bool((first[1:] > first[:-1]).all())
-        and all(bool((part.time == first).all()) for part in parts[1:])
+        and all(part.times is parts[0].times or bool((part.time == first).all()) for part in parts[1:])
     )
 
 
 def _alternating(parts: list[Occurrences], width: int) -> Rows:
     """The rows of parts that are in step, in order of time, without sorting them."""
-    many, count = len(parts), len(parts) * len(parts[0])
-    rows = Rows(
-        np.empty((count, 2), np.int32),
-        np.empty((count, parts[0].times.shape[1]), np.int64),
-        np.empty((count, parts[0].slots.shape[1]), np.int32),
-        np.full((count, width), -1, np.int64),
-    )
+    first, many, count = parts[0], len(parts), len(parts) * len(parts[0])
+    slots = np.empty((count, first.slots.shape[1]), np.int32)
+    ids = np.empty((count, 2), np.int32)
     for number, part in enumerate(parts):
-        rows.ids[number::many, ROW_CHOICE] = number
-        rows.ids[number::many, ROW_KEY] = part.key
+        ids[number::many, ROW_CHOICE] = number
+        slots[number::many] = part.slots
+    if all(
+        part.times is first.times for part in parts
+    ):  # and so are keys and events: the parts share their places
+        ids[:, ROW_KEY] = np.repeat(first.key, many)
+        events = np.repeat(_padded(first, width).events, many, axis=0)
+        return Rows(ids, np.repeat(first.times, many, axis=0), slots, events)
+    rows = Rows(ids, np.empty((count, 5), np.int64), slots, np.full((count, width), -1, np.int64))
+    for number, part in enumerate(parts):
+        ids[number::many, ROW_KEY] = part.key
         rows.times[number::many] = part.times
-        rows.slots[number::many] = part.slots
         rows.events[number::many, : part.events.shape[1]] = part.events
     return rows
 

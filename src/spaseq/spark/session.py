@@ -35,8 +35,9 @@ DEFAULTS: Final = {
 
 
 LOCAL: Final = {
-    # Java moves blocks here and looks into none, so its optimising compiler costs more than it gains.
-    "spark.driver.extraJavaOptions": "{} -XX:TieredStopAtLevel=1",
+    # Java moves blocks here and looks into none, so its optimising compiler costs more than it gains; and a block must
+    # not fill a region of the heap, or every few of them start a collection beside the workers.
+    "spark.driver.extraJavaOptions": "{} -XX:TieredStopAtLevel=1 -XX:G1HeapRegionSize=16m",
     # What stays on one machine is not worth packing.
     "spark.shuffle.compress": "false",
     # The usual one starts a process for every file of a checkpoint, to see whether it is a link: a quarter of what a

@@ -269,13 +269,14 @@ def _alternating(parts: list[Occurrences], width: int) -> Rows:
     for number, part in enumerate(parts):
         ids[number::many, ROW_CHOICE] = number
         slots[number::many] = part.slots
-    if all(
-        part.times is first.times for part in parts
-    ):  # and so are keys and events: the parts share their places
+    if all(part.times is first.times for part in parts):
+        # And so are keys and events: the parts share their places.
         ids[:, ROW_KEY] = np.repeat(first.key, many)
         events = np.repeat(_padded(first, width).events, many, axis=0)
         return Rows(ids, np.repeat(first.times, many, axis=0), slots, events)
-    rows = Rows(ids, np.empty((count, 5), np.int64), slots, np.full((count, width), -1, np.int64))
+    rows = Rows(
+        ids, np.empty((count, first.times.shape[1]), np.int64), slots, np.full((count, width), -1, np.int64)
+    )
     for number, part in enumerate(parts):
         ids[number::many, ROW_KEY] = part.key
         rows.times[number::many] = part.times

@@ -207,6 +207,7 @@ def _turned(works: list[_Work], number: int) -> list[_Work]:
 def _round(work: _Work, *, warm_up: bool) -> None:
     if work.worker is None or work.void or work.skipped:
         return
+    work.output.unlink(missing_ok=True)  # an old answer must not stand for a new one
     try:
         outcome = work.worker.go(work.number)
     except WorkerFailed as error:

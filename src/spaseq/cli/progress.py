@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from spaseq.engine.request import unwatched
+
 if TYPE_CHECKING:
-    from spaseq.engine.request import Status
+    from spaseq.engine.request import Show, Status
 
 
 @contextmanager
-def progress_bar(wanted: bool | None) -> Iterator[Callable[[Status], None]]:
+def progress_bar(wanted: bool | None) -> Iterator[Show]:
     """A function that shows how a run stands; without a watcher it does nothing.
 
     ``wanted`` is None if the user said nothing: then a terminal decides.
     """
     if not (sys.stderr.isatty() if wanted is None else wanted):
-        yield lambda _: None
+        yield unwatched
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn

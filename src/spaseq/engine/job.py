@@ -16,14 +16,12 @@ from spaseq.engine.output import Output, Sink, chosen_format
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import with_end
 from spaseq.engine.reports import Reports
-from spaseq.engine.request import Report, RunRequest, Status, Stop, Stopped
+from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
 from spaseq.engine.session import Session, SessionOptions
 from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
 from spaseq.io.bad_input import BadInputHandler
 from spaseq.io.quarantine import QuarantineFile
-
-Show = Callable[[Status], None]
 
 
 class LocalRun:
@@ -53,7 +51,7 @@ class LocalRun:
         self._identity = self._make_identity() if request.checkpoint is not None else {}
         self._load()
 
-    def run(self, show: Show = lambda _: None) -> Report:
+    def run(self, show: Show = unwatched) -> Report:
         """Do the work; the status is shown after every portion."""
         if self.progress.finished:
             return Report(Status(self.progress.events, sum(self.progress.matches)), already_done=True)
@@ -230,6 +228,6 @@ class _Work:
         self._saved, self._changed = time.monotonic(), False
 
 
-def run_local(request: RunRequest, stop: Stop | None = None, show: Show = lambda _: None) -> Report:
+def run_local(request: RunRequest, stop: Stop | None = None, show: Show = unwatched) -> Report:
     """Run queries in this process and write their answers."""
     return LocalRun(request, stop).run(show)

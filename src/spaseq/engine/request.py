@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -69,6 +70,14 @@ class Status:
     bad: int = 0
     expected: int | None = None
     tasks: tuple[int, int] | None = None
+
+
+Show = Callable[[Status], None]
+"""Is told every moment how a run stands."""
+
+
+def unwatched(status: Status) -> None:
+    """Shows nothing: nobody watches, so nobody needs to find out what costs a question."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,11 @@ import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING, Final
+
+from spaseq.engine.request import Show, Status, unwatched
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,6 +39,12 @@ class Background:
     def result(self) -> None:
         """Wait for the end; raise what the action raised."""
         self._future.result()
+
+
+def show_tasks(show: Show, status: Status, spark: SparkSession) -> None:
+    """Show how a run stands and how far its tasks are; asking Spark takes time from them, so only if somebody watches."""
+    if show is not unwatched:
+        show(replace(status, tasks=tasks_of(spark)))
 
 
 def tasks_of(spark: SparkSession) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +16,12 @@ from spaseq.algebra.events import SelectForm
 from spaseq.engine.embedded import as_knowledge
 from spaseq.engine.inputs import resolve_streams
 from spaseq.engine.output import chosen_format
-from spaseq.engine.request import Report, RunRequest, Status, Stop, Stopped
+from spaseq.engine.request import Report, RunRequest, Show, Stop, Stopped, unwatched
 from spaseq.engine.session import form_of
 from spaseq.io.sources import Source
 from spaseq.planner.program import build_program
 from spaseq.spark.answer_rows import RowForm
-from spaseq.spark.background import MOMENT, Background, our_signals, tasks_of
+from spaseq.spark.background import MOMENT, Background, our_signals, show_tasks
 from spaseq.spark.bad_events import checked_policy
 from spaseq.spark.files import EventFiles, FileParts, parts_now
 from spaseq.spark.line_files import COUNTED, LineFiles
@@ -34,8 +34,6 @@ from spaseq.spark.session import check_java, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-Show = Callable[[Status], None]
 
 
 class SparkRun:
@@ -59,7 +57,7 @@ class SparkRun:
         options = self.request.input
         return EventFiles(tuple(self.inputs[iri]), options.file_format, options.read, "fail", None)
 
-    def run(self, show: Show = lambda _: None) -> Report:
+    def run(self, show: Show = unwatched) -> Report:
         """Do the work; how it stands is shown every moment."""
         with ExitStack() as stack:
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spaseq-")))
@@ -69,9 +67,7 @@ class SparkRun:
                 stack.callback(spark.stop)
                 return self.run_in(spark, work, stack, show)
 
-    def run_in(
-        self, spark: SparkSession, work: Path, stack: ExitStack, show: Show = lambda _: None
-    ) -> Report:
+    def run_in(self, spark: SparkSession, work: Path, stack: ExitStack, show: Show = unwatched) -> Report:
         """Do the work in a session that is there already."""
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
         folder = self.request.checkpoint or self._shared_folder(work, stack)
@@ -153,7 +149,7 @@ class _Finite:
         try:
             while not job.ends_within(MOMENT):
                 run.stop.poll()
-                show(replace(self._writing.status, tasks=tasks_of(self._spark)))
+                show_tasks(show, self._writing.status, self._spark)
         except Stopped:
             self._spark.sparkContext.cancelAllJobs()
             return Report(self._writing.status, run.stop.signal)

@@ -32,7 +32,7 @@ def swift_home() -> Iterator[None]:
     chosen = "SPARK_HOME" in os.environ or os.environ.get("PYSPARK_PYTHON", sys.executable) != sys.executable
     # Elsewhere only we may have found it.
     installed = str(real.parent) in {*site.getsitepackages(), site.getusersitepackages()}
-    home = _home_beside(real) if installed and not chosen else None
+    home = _home_of(real) if installed and not chosen else None
     if home is None:
         yield
         return
@@ -43,7 +43,7 @@ def swift_home() -> Iterator[None]:
         del os.environ["SPARK_HOME"]
 
 
-def _home_beside(real: Path) -> Path | None:
+def _home_of(real: Path) -> Path | None:
     """The folder, made now if it is not there; None if it cannot be made, since nothing but time depends on it."""
     digest = hashlib.sha256(f"{real} {pyspark.__version__}".encode()).hexdigest()[:16]
     home = cache_directory() / "spark" / digest

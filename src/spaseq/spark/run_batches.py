@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
 from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity, prepare
-from spaseq.engine.request import Report, Status, Stopped
-from spaseq.spark.background import MOMENT, tasks_of
+from spaseq.engine.request import Report, Show, Stopped
+from spaseq.spark.background import MOMENT, show_tasks
 from spaseq.spark.files import FileParts, read_events, scheduled_events
 from spaseq.spark.run_output import Record, Writing
 from spaseq.spark.schedule import Schedule, make_schedule
@@ -64,7 +62,7 @@ class MicroBatches:
         check_identity(self._folder, known, identity)
         return int(known["partitions"])
 
-    def run(self, show: Callable[[Status], None]) -> Report:
+    def run(self, show: Show) -> Report:
         """To the end of the input, or until somebody asks for the end."""
         writing, request = self._writing, self._run.request
         if writing.record.finished:
@@ -82,8 +80,9 @@ class MicroBatches:
         try:
             while self._query.isActive and not writing.answered:
                 self._run.stop.wait(MOMENT)
-                self._count()
-                show(replace(writing.status, tasks=tasks_of(self._spark)))
+                if writing.record.batch > self._counted:
+                    self._count()
+                show_tasks(show, writing.status, self._spark)
         except Stopped:
             self._query.stop()
             return Report(writing.status, self._run.stop.signal)

@@ -38,8 +38,9 @@ LOCAL: Final = {
     # Java moves blocks here and looks into none, so its optimising compiler costs more than it gains; and a block must
     # not fill a region of the heap, or every few of them start a collection beside the workers.
     "spark.driver.extraJavaOptions": "{} -XX:TieredStopAtLevel=1 -XX:G1HeapRegionSize=16m",
-    # What stays on one machine is not worth packing.
+    # What stays on one machine is not worth packing, nor sealing against a loss on the way.
     "spark.shuffle.compress": "false",
+    "spark.shuffle.checksum.enabled": "false",
     # The usual one starts a process for every file of a checkpoint, to see whether it is a link: a quarter of what a
     # micro-batch costs. On a disk both replace a file in one step.
     "spark.sql.streaming.checkpointFileManagerClass": (

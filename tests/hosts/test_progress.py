@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
@@ -26,9 +27,18 @@ EVENT = """<http://ex.org/k> <http://ex.org/v> "{0}"^^<http://www.w3.org/2001/XM
 COUNT = 300
 
 
+@pytest.fixture
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session of all tests, which a run sets up for itself; afterwards it is as it was."""
+    name = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(name)
+    yield spark
+    spark.conf.set(name, str(before))
+
+
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_who_watches_sees_tasks_while_they_run(
-    spark: SparkSession, tmp_path: Path, *, checkpoint: bool
+    session: SparkSession, tmp_path: Path, *, checkpoint: bool
 ) -> None:
     """And at the end everything that was read and found."""
     lines = (EVENT.format(each, each // 60, each % 60) for each in range(COUNT))
@@ -42,7 +52,7 @@ def test_who_watches_sees_tasks_while_they_run(
     )
     seen: list[Status] = []
     with ExitStack() as stack:
-        report = SparkRun(request, "local[2]").run_in(spark, tmp_path, stack, seen.append)
+        report = SparkRun(request, "local[2]").run_in(session, tmp_path, stack, seen.append)
     assert report.status.events == COUNT
     assert report.status.matches == COUNT - 1
     assert max(status.tasks[1] for status in seen if status.tasks) >= 1

@@ -3,6 +3,9 @@
 Answers that leave as JSON lines need not be rows first. A worker writes those of a query in a bucket as they come,
 which is in order of time; the driver looks at times and copies bytes. Only when all is written does a list under the
 task's name say which files count, so one that is done again, or was thought lost and goes on, leaves one whole set.
+
+A file ends when it is large, and goes when its lines have been merged: the output grows by what the files give back, so
+that lines take their place on the disk once, and in memory too.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -35,6 +39,8 @@ PIECE: Final = 1 << 12
 """Lines of a file that are merged at a time."""
 AHEAD: Final = 2
 """Pieces that are made while one is written."""
+FILE_BYTES: Final = 1 << 24
+"""When the next file begins."""
 
 _SCHEMA: Final = pa.schema([("time", pa.int64()), ("line", pa.large_binary())])
 _NEWLINE: Final = 10
@@ -53,14 +59,15 @@ class LineFiles:
 
 
 class AnswerLines:
-    """Writes the answers of one query in one bucket; a file holds what comes in order of time."""
+    """Writes the answers of one query in one bucket, in sequences of files: each holds what comes in order of time."""
 
     def __init__(self, folder: Path, name: str, query: str | None) -> None:
         self._folder, self._name, self._query = folder, name, query
         self._lines: ColumnLines | None = None
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self._attempt = uuid.uuid4().hex
-        self._files: list[str] = []
+        self._sequences: list[list[str]] = []
+        self._written = 0
         self._last = 0
         self._count = 0
 
@@ -70,9 +77,9 @@ class AnswerLines:
             self._lines = ColumnLines(dictionary)
         order = np.argsort(answers.time, kind="stable")
         ordered = answers.take(order) if (np.diff(order) < 0).any() else answers
-        if self._writer is None or int(ordered.time[0]) < self._last:
+        if not self._sequences or int(ordered.time[0]) < self._last:
+            self._sequences.append([])
             self._finish()
-            self._begin()
         for at in range(0, len(ordered), PIECE):
             self._write(ordered.take(np.arange(at, min(at + PIECE, len(ordered)))), dictionary, self._lines)
         self._last = int(ordered.time[-1])
@@ -96,13 +103,18 @@ class AnswerLines:
                 pa.large_binary(), len(answers), [None, pa.py_buffer(ends), pa.py_buffer(text)]
             ),
         ]
-        assert self._writer is not None
+        if self._writer is None or self._written >= FILE_BYTES:
+            self._finish()
+            self._writer = self._begun()
         self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
+        self._written += len(text)
 
-    def _begin(self) -> None:
+    def _begun(self) -> pa.ipc.RecordBatchFileWriter:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._files.append(f"{self._name}-{self._attempt}-{len(self._files)}.arrow")
-        self._writer = pa.ipc.new_file(str(self._folder / self._files[-1]), _SCHEMA)
+        self._written = 0
+        file = f"{self._name}-{self._attempt}-{sum(map(len, self._sequences))}.arrow"
+        self._sequences[-1].append(file)
+        return pa.ipc.new_file(str(self._folder / file), _SCHEMA)
 
     def _finish(self) -> None:
         if self._writer is not None:
@@ -110,9 +122,9 @@ class AnswerLines:
             self._writer = None
 
     def _publish(self) -> None:
-        if self._files:
+        if self._sequences:
             hidden = self._folder / f".{self._name}-{self._attempt}"
-            hidden.write_text(json.dumps(self._files), encoding="utf-8")
+            hidden.write_text(json.dumps(self._sequences), encoding="utf-8")
             hidden.replace(self._folder / f"{self._name}.json")
 
 
@@ -128,7 +140,7 @@ class Piece:
 
 
 def merged_lines(folder: Path) -> Iterator[Piece]:
-    """All lines by time, of one instant by file; the next pieces are made while one is used."""
+    """All lines by time, of one instant by task; the next pieces are made while one is used, and files used up go."""
     with ThreadPoolExecutor(AHEAD) as others:
         coming: deque[tuple[Future[pa.Buffer], dict[int, int]]] = deque()
         for batches, counts in _pieces(folder):
@@ -143,31 +155,29 @@ def merged_lines(folder: Path) -> Iterator[Piece]:
 def _pieces(folder: Path) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int]]]:
     """Lines of several files that belong between the same two instants, and how many are which query's."""
     lists = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    runs = [_Run(folder / name) for names in lists for name in names]
-    while runs := [run for run in runs if run.more]:
-        limit = min(run.last for run in runs)
-        taken = [(run, run.up_to(limit)) for run in runs]
+    sequences = [_Sequence([folder / name for name in names]) for each in lists for names in each]
+    while sequences := [sequence for sequence in sequences if sequence.more]:
+        limit = min(sequence.last for sequence in sequences)
+        taken = [(sequence, sequence.up_to(limit)) for sequence in sequences]
         counts: dict[int, int] = {}
-        for run, batch in taken:
-            counts[run.query] = counts.get(run.query, 0) + len(batch)
+        for sequence, batch in taken:
+            counts[sequence.query] = counts.get(sequence.query, 0) + len(batch)
         yield [batch for _, batch in taken if len(batch)], counts
 
 
-class _Run:
-    """A file of lines, batch by batch."""
+class _Sequence:
+    """Files of lines that follow each other in time, batch by batch."""
 
-    def __init__(self, path: Path) -> None:
-        self.query = int(path.name.split("-")[2])
-        self._reader = pa.ipc.open_file(pa.memory_map(str(path)))
-        self._number = -1
+    def __init__(self, paths: list[Path]) -> None:
+        self.query = int(paths[0].name.split("-")[2])
+        self._batches = _batches(paths)
         self._next()
 
     def _next(self) -> None:
-        self._number += 1
-        self.more = self._number < self._reader.num_record_batches
-        if self.more:
-            self._batch = self._reader.get_batch(self._number)
-            self._times = _times(self._batch)
+        batch = next(self._batches, None)
+        self.more = batch is not None
+        if batch is not None:
+            self._batch, self._times = batch, _times(batch)
 
     @property
     def last(self) -> int:
@@ -182,6 +192,16 @@ class _Run:
         if not len(self._times):
             self._next()
         return found
+
+
+def _batches(paths: list[Path]) -> Iterator[pa.RecordBatch]:
+    """What stands in files; each goes after its last batch, or with the folder if the system keeps files that are read."""
+    for path in paths:
+        reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
+        del reader
+        with suppress(OSError):
+            path.unlink()
 
 
 def _times(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:

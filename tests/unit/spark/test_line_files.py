@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import shutil
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,10 @@ def answers(times: list[int], terms: list[int]) -> Answers:
 
 
 def written(folder: Path) -> list[bytes]:
-    """The lines as they are merged."""
-    return b"".join(bytes(piece.text) for piece in merged_lines(folder)).splitlines()
+    """The lines as they would be merged now; merging uses files up, so it gets a copy."""
+    with tempfile.TemporaryDirectory() as copy:
+        shutil.copytree(folder, copy, dirs_exist_ok=True)
+        return b"".join(bytes(piece.text) for piece in merged_lines(Path(copy))).splitlines()
 
 
 def second(line: bytes) -> str:
@@ -30,12 +34,14 @@ def second(line: bytes) -> str:
     return line.decode().split('"')[3]
 
 
+@pytest.mark.parametrize("size", [1, 1000, 1 << 24])
 @pytest.mark.parametrize("promoted", [False, True])
 def test_many_files_become_one_in_order_of_time(
-    tmp_path: Path, promoted: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, promoted: bool, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the pieces are: every line once, by time, and counted by its query."""
+    """Whatever the pieces are: every line once, by time, and counted by its query; no file is left."""
     monkeypatch.setattr(line_files, "PIECE", 7)
+    monkeypatch.setattr(line_files, "FILE_BYTES", size)
     dictionary = TermDictionary([f'"{i}"' for i in range(50)])
     if promoted:
         dictionary.promote()
@@ -51,10 +57,27 @@ def test_many_files_become_one_in_order_of_time(
             list(taker.close())
     lines = written(tmp_path)
     assert len(lines) == total
+    assert len(list(tmp_path.glob("*.arrow"))) >= (6 if size > 1 else total / 7)
     assert [second(line) for line in lines] == sorted(second(line) for line in lines)
     counts = [piece.counts for piece in merged_lines(tmp_path)]
     assert sum(sum(each.values()) for each in counts) == total
     assert {query for each in counts for query in each} == {0, 1}
+    assert not list(tmp_path.glob("*.arrow"))
+
+
+def test_the_output_grows_by_what_the_files_give_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While lines are merged, those merged already take no place on the disk."""
+    monkeypatch.setattr(line_files, "PIECE", 10)
+    monkeypatch.setattr(line_files, "FILE_BYTES", 1)
+    dictionary = TermDictionary(['"x"'])
+    taker = AnswerLines(tmp_path, "000000-00000-00000", None)
+    list(taker.take(answers(list(range(1000)), [1] * 1000), dictionary))
+    list(taker.close())
+    left = [len(list(tmp_path.glob("*.arrow"))) for _ in merged_lines(tmp_path)]
+    assert len(left) == 100
+    assert all(files <= 100 - number for number, files in enumerate(left))
 
 
 def test_a_task_that_is_done_again_replaces_what_it_wrote(tmp_path: Path) -> None:

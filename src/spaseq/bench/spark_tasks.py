@@ -21,7 +21,6 @@ from spaseq.bench.tasks import Job, Outcome, Round, percentiles, request_of
 
 def spark_task(job: Job) -> Round:
     """A run in local mode on so many ``cores``; with ``micro_batches`` there is one for every event, and each is timed."""
-    from spaseq.engine.request import unwatched
     from spaseq.spark.command import SparkRun
     from spaseq.spark.run_batches import MicroBatches
     from spaseq.spark.session import new_session
@@ -54,7 +53,7 @@ def spark_task(job: Job) -> Round:
             if pieces:
                 with cut_into(pieces, cores, [Path(path) for path in job["streams"].values()]):
                     batches = MicroBatches(run, spark, folder / "checkpoint", stack)
-                    report = batches.run(unwatched)
+                    report = batches.run()
                 latency = percentiles(batches.seconds[1:])  # the first one starts the query
             else:
                 report = run.run_in(spark, folder, stack)

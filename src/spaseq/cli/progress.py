@@ -5,12 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
-from spaseq.engine.request import unwatched
-
-if TYPE_CHECKING:
-    from spaseq.engine.request import Show, Status
+from spaseq.engine.request import Show, Status, unwatched
 
 
 @contextmanager

@@ -199,7 +199,6 @@ def _batches(paths: list[Path]) -> Iterator[pa.RecordBatch]:
     for path in paths:
         reader = pa.ipc.open_file(pa.memory_map(str(path)))
         yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
-        del reader
         with suppress(OSError):
             path.unlink()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
 from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity, prepare
-from spaseq.engine.request import Report, Show, Stopped
+from spaseq.engine.request import Report, Show, Stopped, unwatched
 from spaseq.spark.background import MOMENT, show_tasks
 from spaseq.spark.files import FileParts, read_events, scheduled_events
 from spaseq.spark.run_output import Record, Writing
@@ -62,7 +62,7 @@ class MicroBatches:
         check_identity(self._folder, known, identity)
         return int(known["partitions"])
 
-    def run(self, show: Show) -> Report:
+    def run(self, show: Show = unwatched) -> Report:
         """To the end of the input, or until somebody asks for the end."""
         writing, request = self._writing, self._run.request
         if writing.record.finished:

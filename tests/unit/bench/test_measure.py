@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import io
 import json
+import os
 import subprocess
 import sys
 import time
@@ -17,7 +18,8 @@ from spaseq.bench import environments, peers, worker
 from spaseq.bench.declared import Answer, load_benchmark
 from spaseq.bench.environments import PeerMissing
 from spaseq.bench.inputs import make_input
-from spaseq.bench.measure import answer_in, answers_of, measure
+from spaseq.bench.measure import _round, _works, answer_in, answers_of, measure
+from spaseq.bench.pool import Worker
 from spaseq.bench.stages import SEAMS, STAGES, Stopwatch, watched, watching
 from spaseq.bench.tasks import Job, percentiles
 
@@ -88,6 +90,30 @@ def test_a_right_answer_counts_and_a_wrong_one_voids_the_time(cache: Path) -> No
     wrong = measure(load_benchmark(path), "tiny")
     assert "wrong answer" in wrong.cells[0].void
     assert wrong.claims[0].holds is None
+
+
+FORGETFUL = """
+import sys
+for number, _ in enumerate(sys.stdin):
+    if number == 0:
+        print("x", file=open(sys.argv[1], "w"))
+    print('{"cpu": 1.0, "wall": 1.0}', flush=True)
+"""
+
+
+def test_an_answer_does_not_stand_for_that_of_the_next_round(cache: Path) -> None:
+    """A worker that writes its answer once and then nothing is found out."""
+    path = cache / "small.bench"
+    path.write_text(SMALL, encoding="utf-8")
+    work = _works(load_benchmark(path), "tiny", cache, lambda _: None)[0]
+    (cache / "x").write_text("x\n", encoding="utf-8")
+    work.expected = answer_in(cache / "x")
+    work.worker = Worker([sys.executable, "-c", FORGETFUL, str(work.output)], os.environ)
+    _round(work, warm_up=False)
+    assert (work.void, len(work.rounds)) == ("", 1)
+    _round(work, warm_up=False)
+    assert "wrong answer: 0 lines" in work.void
+    work.worker.close()
 
 
 def test_the_order_of_lines_does_not_matter_for_an_answer(tmp_path: Path) -> None:

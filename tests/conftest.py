@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+
+from spaseq.settings import changed_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
@@ -63,6 +66,13 @@ def shared_dir() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the documents folder `shared` (W3C suites, real data) is not beside this clone")
     return SHARED
+
+
+@pytest.fixture
+def change_settings() -> Iterator[Callable[..., None]]:
+    """Other settings until the end of the test: ``change_settings(portion_events=2)``."""
+    with ExitStack() as stack:
+        yield lambda **values: stack.enter_context(changed_settings(**values)) and None
 
 
 @pytest.fixture

@@ -120,26 +120,22 @@ def test_a_followed_run_killed_ten_times_loses_nothing_and_repeats_nothing(tmp_p
     feed.same()
 
 
-IN_SMALL_STEPS = (
-    "import spaseq.spark.schedule as s; s.BATCH_BYTES = 10_000; from spaseq.cli import main; main()"
-)
-"""The command, with micro-batches of a file in place of hundreds of megabytes."""
-
-
-def test_a_finite_run_killed_and_resumed_with_fewer_cores_writes_the_same(tmp_path: Path) -> None:
+def test_a_finite_run_killed_and_resumed_with_fewer_cores_writes_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The output is cut back to the last micro-batch that was noted, and the rest is done again."""
+    monkeypatch.setenv("SPASEQ_SETTINGS", "micro_batch_bytes=10000")
     feed, chance, spark = Feed(tmp_path), random.Random(2), tmp_path / "points" / "spark"
     for number in range(12):
         feed.add(last=number == 11)
     options = ("--checkpoint", "points", "--master")
-    command = (sys.executable, "-c", IN_SMALL_STEPS)
     for kill in range(2):
-        with feed.run("spark", "found", *options, f"local[{2 - kill % 2}]", command=command) as process:
+        with feed.run("spark", "found", *options, f"local[{2 - kill % 2}]") as process:
             begun = _batches(spark, "offsets")
             process.wait_for(lambda: _batches(spark, "offsets") > begun)  # noqa: B023
             time.sleep(1.5 * chance.random())
     ended = _batches(spark, "commits")
-    with feed.run("spark", "found", *options, "local[2]", command=command) as process:
+    with feed.run("spark", "found", *options, "local[2]") as process:
         assert process.end() == 0, process.err
     assert 0 < ended < _batches(spark, "commits") > 5
     feed.undisturbed()

@@ -58,19 +58,20 @@ from spaseq.algebra.patterns import (
     Values,
 )
 from spaseq.algebra.scope import certainly_bound, in_scope
-from spaseq.columnar import few
 from spaseq.columnar.graphs import as_ntriples, encoded_graphs
 from spaseq.columnar.needs import needed_predicates
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.views import Views
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import Settings, changed_settings
 
 
-@pytest.fixture(params=[0, few.FEW], ids=["columns", "nested loops"], scope="module", autouse=True)
+@pytest.fixture(
+    params=[0, Settings().looped_triples], ids=["columns", "nested loops"], scope="module", autouse=True
+)
 def way(request: pytest.FixtureRequest) -> Iterator[None]:
     """Small graphs in both ways: whatever their size by columns, and as they come."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(few, "FEW", request.param)
+    with changed_settings(looped_triples=request.param):
         yield
 
 

@@ -141,7 +141,9 @@ def test_damage_to_one_event_costs_no_other(
             damaged(rng, part) if i in hurt and rng.random() < 0.9 else part for i, part in enumerate(parts)
         ]
         file.write_bytes(b"".join(parts))
-        options = ReadOptions(small_bytes=0, chunk_bytes=rng.choice([64, 500, 1 << 20]), triples_per_event=2)
+        options = ReadOptions(
+            interpreted_bytes=0, chunk_bytes=rng.choice([64, 500, 1 << 20]), triples_per_event=2
+        )
         missing = set(range(8)) - hurt - times_read(file, options, compiled)
         assert not missing, f"seed {seed}: lost the untouched events {missing}"
 
@@ -159,7 +161,7 @@ def test_no_bytes_crash_a_reader(tmp_path: Path, suffix: str) -> None:
         data = rng.choice([rng.randbytes(rng.randrange(300)), valid[: rng.randrange(len(valid))], valid])
         file.write_bytes(damaged(rng, data + b"\n") if rng.random() < 0.8 else data)
         for compiled in (False, True):
-            times_read(file, ReadOptions(small_bytes=0, chunk_bytes=200, triples_per_event=2), compiled)
+            times_read(file, ReadOptions(interpreted_bytes=0, chunk_bytes=200, triples_per_event=2), compiled)
 
 
 def valid_bytes(suffix: str) -> bytes:

@@ -49,7 +49,7 @@ def by_kernel(file: Path, options: ReadOptions) -> tuple[list[Seen], list[BadInp
 
 def options(chunk: int = 1 << 20) -> ReadOptions:
     """Options that send even a small input through the kernel."""
-    return ReadOptions(small_bytes=0, chunk_bytes=chunk)
+    return ReadOptions(interpreted_bytes=0, chunk_bytes=chunk)
 
 
 # --- random documents ---------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_it_does_not_matter_how_the_input_is_cut_into_pieces(file: Path, documen
 def test_leaving_out_unneeded_predicates_keeps_every_event(file: Path, document: str) -> None:
     """Only triples with needed predicates remain; events and their times stay as they are."""
     file.write_bytes(document.encode("utf-8", "surrogatepass"))
-    needed = ReadOptions(small_bytes=0, needed_predicates=frozenset({"http://e/a"}))
+    needed = ReadOptions(interpreted_bytes=0, needed_predicates=frozenset({"http://e/a"}))
     kept = by_kernel(file, needed)[0]
     full = plainly(file, options())[0]
     shown = [frozenset(t for t in triples if " <http://e/a> " in t) for _, _, _, triples in full]
@@ -272,6 +272,6 @@ def test_triples_are_counted_alike_by_the_kernel_and_in_pieces(
     triples = file.with_suffix(".nt")
     triples.write_bytes(document.encode("utf-8", "surrogatepass"))
     whole = plainly(triples, ReadOptions(triples_per_event=size))
-    pieces_ = ReadOptions(triples_per_event=size, small_bytes=0, chunk_bytes=chunk)
+    pieces_ = ReadOptions(triples_per_event=size, interpreted_bytes=0, chunk_bytes=chunk)
     assert plainly(triples, pieces_) == whole
     assert by_kernel(triples, pieces_) == whole

@@ -17,12 +17,12 @@ from pyoxigraph import NamedNode
 
 import spaseq
 from spaseq.algebra.events import AskForm
-from spaseq.engine import compaction, opening, replay
 from spaseq.engine import run as run_module
 from spaseq.io.options import ReadOptions
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match
 from spaseq.planner import CompiledQuery, compile_query
+from spaseq.settings import changed_settings
 from spaseq.testing.files import nquads
 from spaseq.testing.runner import reference_host
 from spaseq.testing.scenarios import Scenario, scenarios
@@ -31,16 +31,13 @@ from spaseq.testing.scenarios import Scenario, scenarios
 @pytest.fixture(scope="module", autouse=True)
 def _large() -> Iterator[None]:
     """Treat every input as a large one: surveyed, handed on event by event, the dictionary always full."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "SMALL", -1)
-        patch.setattr(replay, "AT_LEAST", 1)
-        patch.setattr(compaction, "COMPACT_AT", 1)
+    with changed_settings(sorted_bytes=-1, merged_events=1, compacted_terms=1):
         yield
 
 
 def reading(kernel: bool) -> Callable[..., ReadOptions]:
     """Options that send files through the byte kernel, or not."""
-    return partial(ReadOptions, small_bytes=1 if kernel else 1 << 20, batch_events=3)
+    return partial(ReadOptions, interpreted_bytes=1 if kernel else 1 << 20, batch_events=3)
 
 
 def told(query: CompiledQuery, found: Iterable[Match], with_events: bool) -> Counter[tuple[object, ...]]:

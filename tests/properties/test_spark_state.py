@@ -16,7 +16,8 @@ from spaseq.engine.encode import encode_pushed
 from spaseq.engine.machine import FOREVER
 from spaseq.model.events import GraphEvent, localised
 from spaseq.planner import compile_query
-from spaseq.spark import bucket_state, segments
+from spaseq.settings import changed_settings
+from spaseq.spark import bucket_state
 from spaseq.spark.answer_rows import RowForm
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.bucket_state import BucketState
@@ -43,9 +44,7 @@ class Store(dict[str, bytes]):
 @pytest.fixture(scope="module", autouse=True)
 def _many_segments() -> Iterator[None]:
     """Merge and sweep after every few micro-batches."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(segments, "MOST_TAILS", 2)
-        patch.setattr(segments, "SMALL", 2)
+    with changed_settings(segment_tails=2, segment_runs=2):
         yield
 
 

@@ -26,7 +26,7 @@ from pyoxigraph import (
 
 import spaseq
 from spaseq.algebra.expressions import Term
-from spaseq.columnar import few
+from spaseq.settings import Settings, changed_settings
 
 SUITES = Path(__file__).resolve().parents[2].parent / "shared" / "w3c" / "sparql11"
 
@@ -43,11 +43,12 @@ EXCEPTIONS = {
 Row = dict[str, Term]
 
 
-@pytest.fixture(params=[0, few.FEW], ids=["columns", "nested loops"], scope="module", autouse=True)
+@pytest.fixture(
+    params=[0, Settings().looped_triples], ids=["columns", "nested loops"], scope="module", autouse=True
+)
 def way(request: pytest.FixtureRequest) -> Iterator[None]:
     """Small graphs in both ways: whatever their size by columns, and as they come."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(few, "FEW", request.param)
+    with changed_settings(looped_triples=request.param):
         yield
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +27,9 @@ from spaseq.automaton.tables import (
     Rows,
 )
 from spaseq.model.mappings import MappingTable
+from spaseq.settings import settings
 
 Mask = npt.NDArray[np.bool_]
-FEW: Final = 8
-"""Fewer pairs than this are numbered one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +49,7 @@ def _uncounted(event: Longs, key: Ints) -> Pairs:
 
 def numbered(keys: Keys, times: Longs, event: Longs, key: Ints) -> Pairs:
     """Count instants and positions on, per partition; ``event`` ascends and so do their times."""
-    if len(event) < FEW:
+    if len(event) < settings().looped_pairs:
         return _numbered_one_by_one(keys, times, event, key)
     order = np.argsort(key, kind="stable")
     group, time = key[order], times[event[order]]

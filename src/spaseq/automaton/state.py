@@ -44,12 +44,15 @@ from spaseq.automaton.tables import (
     Store,
     Tables,
 )
+from spaseq.settings import settings
 
 STACK = MAX_DEPTH + 8
 
 
-def new_store(tables: Tables, partials: int = 64, runs: int = 64) -> Store:
+def new_store(tables: Tables, partials: int | None = None, runs: int | None = None) -> Store:
     """An empty store with room for this many partials and runs."""
+    partials = settings().initial_runs if partials is None else partials
+    runs = settings().initial_runs if runs is None else runs
     slots, tracks, counters, width, shift = (int(size) for size in tables.sizes[:5])
     subs = 1 << shift
     return Store(
@@ -244,7 +247,11 @@ class Memory:
         store = self.store
         spare = max(len(store.partials), len(store.runs)) > 16 * max(partials, runs, 4096)
         if not self.recycle or spare or len(store.partials) < partials or len(store.runs) < runs:
-            return new_store(self.tables, _room(64, 2 * partials), _room(64, 2 * runs))
+            return new_store(
+                self.tables,
+                _room(settings().initial_runs, 2 * partials),
+                _room(settings().initial_runs, 2 * runs),
+            )
         store.counts[:] = 0
         return store
 

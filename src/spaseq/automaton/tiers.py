@@ -15,11 +15,7 @@ from types import ModuleType
 from typing import ClassVar
 
 from spaseq.automaton import kernels
-
-AT_ONCE = 4_000
-"""Rows in one batch from which waiting for the compiled tier pays."""
-IN_BACKGROUND = 2_000
-"""Rows in total from which it is prepared beside the work."""
+from spaseq.settings import settings
 
 _NAME = "spaseq.automaton.kernels_compiled"
 _lock = threading.Lock()
@@ -49,7 +45,7 @@ class Tiers:
     def __init__(self, *, compile_kernels: bool | None = None) -> None:
         """True compiles at the first row, False never, None when it pays."""
         self._allowed = compile_kernels is not False
-        self._at_once = 0 if compile_kernels else AT_ONCE
+        self._at_once = 0 if compile_kernels else settings().compiled_rows
         self._rows = 0
         self._ready: ModuleType | None = None
         self._warming: threading.Thread | None = None
@@ -65,7 +61,7 @@ class Tiers:
             return self._chosen
         if rows >= self._at_once:
             self._prepare(warm_up)
-        elif self._rows >= IN_BACKGROUND and self._warming is None:
+        elif self._rows >= settings().prepared_rows and self._warming is None:
             self._warming = threading.Thread(target=self._prepare, args=(warm_up,), daemon=True)
             self._warming.start()
         return self._chosen

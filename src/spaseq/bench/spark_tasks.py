@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from spaseq.bench.tasks import Job, Outcome, Round, percentiles, request_of
+from spaseq.settings import changed_settings
 
 
 def spark_task(job: Job) -> Round:
@@ -66,15 +67,9 @@ def spark_task(job: Job) -> Round:
 @contextmanager
 def cut_into(pieces: int, cores: int, files: list[Path]) -> Iterator[None]:
     """Let schedules have about so many micro-batches."""
-    from spaseq.spark import schedule
-
-    before = schedule.BATCH_BYTES, schedule.PART_BYTES
     size = max(1, sum(file.stat().st_size for file in files) // pieces)
-    vars(schedule).update(BATCH_BYTES=size // cores, PART_BYTES=size)
-    try:
+    with changed_settings(micro_batch_bytes=size // cores, scheduled_part_bytes=size):
         yield
-    finally:
-        vars(schedule).update(BATCH_BYTES=before[0], PART_BYTES=before[1])
 
 
 def tree_seconds() -> float:

@@ -15,16 +15,15 @@ from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.patterns import Node, TriplePattern
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.table import Table, empty_table
+from spaseq.settings import settings
 
-FEW: Final = 32
-"""More triples than this go by columns."""
 UNKNOWN: Final = -(1 << 40)
 """Stands for a constant that no dictionary knows; no triple has it."""
 
 
 def solve_few(triples: Sequence[TriplePattern], names: Sequence[str], frame: Frame) -> Table | None:
     """The solutions over a small batch; None if it is large, or the pattern not plain: columns do those."""
-    if len(frame.views.batch.subjects) > FEW or frame.origin is not None:
+    if len(frame.views.batch.subjects) > settings().looped_triples or frame.origin is not None:
         return None
     if not all(isinstance(triple.predicate, Constant) for triple in triples):
         return None

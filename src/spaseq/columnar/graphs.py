@@ -13,9 +13,8 @@ from spaseq.columnar.table import Ids
 from spaseq.errors import InvalidArgument
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
 
-LARGE: Final = 1 << 21
-"""Bytes from which a graph is worth the compiled kernels."""
 _BLANK: Final = re.compile(rb"^_:(\S+)(?= )|(?<= )_:(\S+)(?= \.$)", re.MULTILINE)
 
 
@@ -46,7 +45,7 @@ def encoded_graphs(graphs: Sequence[bytes], dictionary: TermDictionary) -> Event
     """Graphs in canonical N-Triples as a batch of events without time: event ``i`` is graph ``i``."""
     if any(b"<<" in lines for lines in graphs):
         _refuse_triple_terms(graphs)
-    large = sum(map(len, graphs)) >= LARGE or dictionary.promoted
+    large = sum(map(len, graphs)) >= settings().compiled_graph_bytes or dictionary.promoted
     parts = [(_by_kernel if large else _by_split)(lines, dictionary) for lines in graphs]
     columns = np.concatenate([np.zeros((0, 3), np.int32), *parts])
     count = len(graphs)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from spaseq.settings import settings
 
 Ids = npt.NDArray[np.int32]
 """Term ids; 0 is unbound."""
@@ -138,17 +139,15 @@ def distinct(table: Table) -> Table:
     return table if len(first) == table.size else table.take(np.sort(first))
 
 
-_NEARBY: Final = 8
-
-
 def _repeated_nearby(table: Table) -> Mask | None:
     """Which rows equal an earlier row of their event; None if events have too many rows to look at all pairs."""
     events = table.events
     assert events is not None
-    if bool((events[_NEARBY:] == events[:-_NEARBY]).any()):
+    nearby = settings().nearby_rows
+    if bool((events[nearby:] == events[:-nearby]).any()):
         return None
     repeated = np.zeros(table.size, dtype=np.bool_)
-    for distance in range(1, min(_NEARBY, table.size)):
+    for distance in range(1, min(nearby, table.size)):
         same = events[distance:] == events[:-distance]
         if not same.any():
             break

@@ -10,9 +10,7 @@ import numpy.typing as npt
 from spaseq.engine.machine import Machine
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
-
-COMPACT_AT = 1 << 17
-"""Terms from which the dictionary is compacted when it has doubled."""
+from spaseq.settings import settings
 
 
 class Compaction:
@@ -32,7 +30,7 @@ class Compaction:
         if self._size is None:
             # What is read again after a compaction (background graphs) counts as needed.
             self._size = len(self._dictionary)
-        return len(self._dictionary) >= max(COMPACT_AT, 2 * self._size)
+        return len(self._dictionary) >= max(settings().compacted_terms, 2 * self._size)
 
     def run(self, machines: Iterable[Machine], held: Iterable[EventBatch]) -> npt.NDArray[np.int32]:
         """Drop the terms that neither machines nor waiting events mention; machines follow at once.

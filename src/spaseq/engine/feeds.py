@@ -22,15 +22,13 @@ from spaseq.io.survey import NEVER, Survey
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import Event, GraphEvent, localised
+from spaseq.settings import settings
 
 Batches: TypeAlias = Callable[[], Iterator[EventBatch]]
 """Opens an input; nothing is read before."""
 
 OnLate: TypeAlias = Callable[[EventBatch, npt.NDArray[np.intp], int], None]
 """Takes the events of a batch that came too late, by their ordinals, and the watermark that passed them."""
-
-BLOCK = 1024
-"""How many events are taken from an iterator at a time."""
 
 
 class Feed(Protocol):
@@ -154,7 +152,7 @@ def pushed_batches(
 ) -> Iterator[EventBatch]:
     """Events that a program hands over for one stream, as batches; positions count them from 1."""
     remaining, count = iter(events), 0
-    while block := list(islice(remaining, BLOCK)):
+    while block := list(islice(remaining, settings().pushed_events)):
         batch = encode_pushed([_plain(event, stream, dictionary) for event in block], streams, dictionary)
         positions = np.arange(count + 1, count + 1 + len(block), dtype=np.int64)
         count += len(block)

@@ -27,10 +27,9 @@ from spaseq.model.batch import EMPTY, EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.planner.program import Observed, Program, keys_of_rows, match_gpms, match_keys
+from spaseq.settings import settings
 
 Longs = npt.NDArray[np.int64]
-SMALL = 256
-"""Below this many rows a loop is faster than arrays."""
 FOREVER = int(np.iinfo(np.int64).max)
 """The time at which a finite input has ended."""
 
@@ -156,7 +155,7 @@ class Machine:
             assert found is not None
             event, keys = found
         number = self.stage.memory.keys.number
-        if len(keys) < SMALL:
+        if len(keys) < settings().looped_rows:
             return event, np.array([number(tuple(key)) for key in keys.tolist()], np.int32)
         distinct, place = np.unique(keys, axis=0, return_inverse=True)
         numbers = np.array([number(tuple(key)) for key in distinct.tolist()], np.int32)
@@ -195,7 +194,7 @@ class Machine:
     def _forget_events(self) -> None:
         """Drop the events that no partial match rests on any more, nor a conjunction of the open instant."""
         store = self.stage.memory.store
-        if len(self.events) > 2 * self.events.kept + 4096:
+        if len(self.events) > 2 * self.events.kept + settings().forgotten_events:
             parts = [
                 store.events[: int(store.counts[0])],
                 *(part.events for part in self.assembler.open.values()),

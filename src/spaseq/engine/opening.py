@@ -21,14 +21,10 @@ from spaseq.io.readers import check_source, read_events
 from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import Survey, survey
 from spaseq.model.batch import EventBatch
+from spaseq.settings import settings
 
-SMALL: Final = 1 << 24
-"""Bytes of input up to which everything is read and sorted at once."""
 _PACKED: Final = 10
 """Text shrinks about so much when it is compressed."""
-_OPEN_BYTES: Final = 1 << 26
-"""Bytes that all open files together may hold in pieces, unless there are very many."""
-_LEAST_PIECE: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +115,12 @@ class Opener:
 
     def _files(self, inputs: Sequence[StreamFiles], after: int) -> list[Feed]:
         pairs = [(item.stream, source) for item in inputs for source in item.sources]
-        if sizes(inputs) <= SMALL:
+        if sizes(inputs) <= settings().sorted_bytes:
             return [WholeFeed(self._batches(stream, source, self._read)) for stream, source in pairs]
         surveys = [survey(source, self._read, poll=self._poll) for _, source in pairs]
         self.expected = sum(found.count for found in surveys)
-        piece = max(_LEAST_PIECE, min(self._read.chunk_bytes, _OPEN_BYTES // _most_open(surveys)))
+        share = settings().open_bytes // _most_open(surveys)
+        piece = max(settings().least_piece_bytes, min(self._read.chunk_bytes, share))
         read = replace(self._read, chunk_bytes=piece)
         return [
             SurveyedFile(source.name, self._batches(stream, source, read), found)

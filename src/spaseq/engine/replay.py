@@ -18,9 +18,7 @@ from spaseq.engine.feeds import Feed
 from spaseq.engine.reorder import BEFORE_ALL, in_order
 from spaseq.io.survey import NEVER
 from spaseq.model.batch import EMPTY, EventBatch, concat
-
-AT_LEAST = 1 << 13
-"""Events that are collected before they go on, if more of them are ready soon."""
+from spaseq.settings import settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +41,12 @@ class Merge:
         feeds: Sequence[Feed],
         *,
         whole_instants: bool = False,
-        most: int = 1 << 16,
+        most: int | None = None,
         poll: Callable[[], None] = lambda: None,
     ) -> None:
         self._feeds = list(feeds)
         self._whole = whole_instants
-        self._most = most
+        self._most = settings().portion_events if most is None else most
         self._poll = poll
         self._parts: list[tuple[int, int, int, EventBatch]] = []
         """A heap of sorted batches: first time, feed, serial number, events."""
@@ -73,7 +71,7 @@ class Merge:
             if bound > released:
                 collected += self._release(bound)
                 released = bound
-            if collected >= min(AT_LEAST, self._most):
+            if collected >= min(settings().merged_events, self._most):
                 yield from self._cut(released)
                 collected = 0
         yield from self._cut(NEVER)

@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from spaseq.automaton.tiers import AT_ONCE
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.job import run_local
 from spaseq.engine.request import RunRequest
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.planner.compiled import compile_query
+from spaseq.settings import settings
 
 _QUERY: Final = """SELECT ?k ?v ?w WITHIN 1 MINUTE FROM STREAM S <urn:s> WHERE { SEQ (A ; B)
 DEFINE GPM A ON S { ?k <urn:p> ?v } DEFINE GPM B ON S { ?k <urn:p> ?w FILTER(?w > ?v) } }"""
@@ -23,7 +23,7 @@ def warm_up() -> None:
     event = f"<urn:k%d> <urn:p> {number} <urn:e%d> .\n<urn:e%d> <{TIMESTAMP_PREDICATE}> {number} .\n"
     with tempfile.TemporaryDirectory(prefix="spaseq-") as name:
         folder = Path(name)
-        lines = "".join(event % (n % 7, n * 5 % 11, n, n, n) for n in range(2 * AT_ONCE))
+        lines = "".join(event % (n % 7, n * 5 % 11, n, n, n) for n in range(2 * settings().compiled_rows))
         (folder / "events.nq").write_text(lines, encoding="utf-8")
         run_local(
             RunRequest(

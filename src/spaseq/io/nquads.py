@@ -41,12 +41,11 @@ from spaseq.io.stamp_kernel import ELSEWHERE
 from spaseq.model.arena import PADDING, Arena
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
 
 Bytes = npt.NDArray[np.uint8]
 
 _SCALES: Final = {"s": 6, "ms": 3, "us": 0, "ns": -3}
-_PLAIN_BYTES: Final = 1 << 14
-"""How much is handed to pyoxigraph where the kernel stopped; more if it stops again at once."""
 _SHORTEST_LINE: Final = 15
 """No quad is written in fewer bytes."""
 
@@ -76,7 +75,7 @@ class NQuadsReader:
         self._generation = dictionary.generation
         self._settings = self._current_settings()
         self._columns = _columns_for(0)
-        self._patience = _PLAIN_BYTES
+        self._patience = settings().plain_bytes
         self._line = 1
 
     def _current_settings(self) -> Settings:
@@ -134,7 +133,8 @@ class NQuadsReader:
         at = 0
         while True:
             batch, used, stopped = self._lex(data, at, size, whole)
-            self._patience = _PLAIN_BYTES if used > at else 2 * self._patience
+            # More is handed to pyoxigraph if the kernel stops again at once.
+            self._patience = settings().plain_bytes if used > at else 2 * self._patience
             at = used
             yield batch, at
             if not stopped and (whole or end is None):
@@ -182,7 +182,7 @@ class NQuadsReader:
                 data, at, size, final, self._settings, arena.terms, self._labels.terms, self._columns, state
             )
             if state.status == FULL:
-                arena.reserve(max(len(arena), 1 << 14), max(int(arena.counts[1]), size))
+                arena.reserve(max(len(arena), settings().arena_terms), max(int(arena.counts[1]), size))
             elif state.status == LABELS_FULL:
                 self._labels = Arena(4 * len(self._labels) + 1024, 4 * int(self._labels.counts[1]) + size)
             else:
@@ -279,7 +279,7 @@ def _line_around(data: Bytes, at: int, size: int) -> bytes:
 
 
 def _fresh_labels() -> Arena:
-    return Arena(1 << 10, 1 << 14)
+    return Arena(settings().arena_terms // 16 + 1, settings().arena_bytes // 64 + 1)
 
 
 def _columns_for(rows: int) -> Columns:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pyoxigraph import NamedNode
 
 from spaseq.errors import InvalidArgument
+from spaseq.settings import settings
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
 
 TIMESTAMP_PREDICATE: Final = "http://www.w3.org/ns/prov#generatedAtTime"
@@ -19,7 +20,7 @@ class ReadOptions:
 
     ``needed_predicates`` are the predicates any query mentions: triples with others may be left out of
     batches, their events stay. ``keep_names`` is False if nobody asks for graph names. ``batch_events``
-    and ``chunk_bytes`` bound what is in memory. Inputs up to ``small_bytes`` are read without kernels.
+    and ``chunk_bytes`` bound what is in memory. Inputs up to ``interpreted_bytes`` are read without kernels.
     """
 
     timestamp_predicate: str = TIMESTAMP_PREDICATE
@@ -27,9 +28,9 @@ class ReadOptions:
     triples_per_event: int | None = None
     needed_predicates: frozenset[str] | None = None
     keep_names: bool = True
-    batch_events: int = 1 << 16
-    chunk_bytes: int = 1 << 22
-    small_bytes: int = 1 << 20
+    batch_events: int = field(default_factory=lambda: settings().batch_events)
+    chunk_bytes: int = field(default_factory=lambda: settings().chunk_bytes)
+    interpreted_bytes: int = field(default_factory=lambda: settings().interpreted_bytes)
 
     def __post_init__(self) -> None:
         if self.time_unit not in TIME_UNITS:

@@ -88,9 +88,9 @@ def read_sources(
         with source.open() as reader:
             if source.format in ("nquads", "ntriples"):
                 per_event = per_event_of(source, options)
-                head = b"" if dictionary.promoted else reader.read(max(options.small_bytes - seen, 0))
+                head = b"" if dictionary.promoted else reader.read(max(options.interpreted_bytes - seen, 0))
                 seen += len(head)
-                if dictionary.promoted or seen >= options.small_bytes:
+                if dictionary.promoted or seen >= options.interpreted_bytes:
                     from spaseq.io.nquads import read_nquads
 
                     yield from read_nquads(

@@ -11,6 +11,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from spaseq.model.matches import Match, MatchedEvent
 from spaseq.model.terms import Term, term_of
+from spaseq.settings import settings
 from spaseq.temporal.instants import XSD, format_instant
 
 if TYPE_CHECKING:
@@ -23,9 +24,6 @@ _STRING: Final = XSD + "string"
 _FIRST_SECOND: Final = -62_135_596_800
 _LAST_SECOND: Final = 253_402_300_799
 """Numpy prints the years 1 to 9999 as the contract does."""
-_MANY: Final = 2048
-"""Matches in one batch from which a kernel writes them, if the terms are where kernels find them."""
-_LONGEST_CACHE: Final = 1 << 18
 
 
 def text_json(text: str) -> str:
@@ -143,7 +141,7 @@ class ColumnLines:
         query: str | None = None,
     ) -> bytes:
         """The lines of many matches; 0 is unbound and absent."""
-        if self._dictionary.promoted and len(times) >= _MANY:
+        if self._dictionary.promoted and len(times) >= settings().compiled_lines:
             made = self._compiled(times, starts, columns, query)
             if made is not None:
                 return made
@@ -185,7 +183,7 @@ class ColumnLines:
 
     def _spelled(self, ids: npt.NDArray[np.int32]) -> list[str]:
         """For every row the term, or nothing where it is unbound."""
-        if len(self._terms) > _LONGEST_CACHE:
+        if len(self._terms) > settings().cached_texts:
             self._terms.clear()
         known = self._terms
         known[0] = ""
@@ -196,7 +194,7 @@ class ColumnLines:
 
     def _instants(self, instants: npt.NDArray[np.int64]) -> Iterable[str]:
         """Instants without their ``Z``; every second and every fraction is spelled once."""
-        if len(self._seconds) + len(self._fractions) > _LONGEST_CACHE:
+        if len(self._seconds) + len(self._fractions) > settings().cached_texts:
             self._seconds.clear()
             self._fractions.clear()
         whole = instants // 1_000_000

@@ -20,13 +20,13 @@ from spaseq.io.options import DEFAULTS, ReadOptions
 from spaseq.io.readers import read_events
 from spaseq.io.sources import Source
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
 
 Longs = npt.NDArray[np.int64]
 
 NEVER: Final = int(np.iinfo(np.int64).max)
 """Later than every event."""
 
-_BLOCK: Final = 1 << 12
 """For every so many events it is known what is still to come."""
 _STREAM: Final = "urn:spaseq:survey"
 
@@ -73,8 +73,9 @@ def survey(
     for batch in batches:
         poll()
         positions = batch.positions if batch.positions is not None else np.zeros(len(batch), np.int64)
-        for begin in range(0, len(batch), _BLOCK):
-            found.add(int(positions[begin]), batch.times[begin : begin + _BLOCK])
+        step = settings().survey_events
+        for begin in range(0, len(batch), step):
+            found.add(int(positions[begin]), batch.times[begin : begin + step])
     return found.survey()
 
 

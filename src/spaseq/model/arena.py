@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.model.jit import Int, inlined, lean, load64, store64
+from spaseq.settings import settings
 
 PADDING: Final = 16
 """Bytes that must follow every buffer a kernel reads, since it reads eight at a time."""
@@ -224,7 +225,9 @@ class Arena:
 
     __slots__ = ("buffer", "counts", "starts", "table")
 
-    def __init__(self, terms: int = 1 << 14, size: int = 1 << 20) -> None:
+    def __init__(self, terms: int | None = None, size: int | None = None) -> None:
+        terms = settings().arena_terms if terms is None else terms
+        size = settings().arena_bytes if size is None else size
         self.buffer: Bytes = np.zeros(size + PADDING, np.uint8)
         self.starts: Longs = np.zeros(terms + 2, np.int64)
         self.table: Words = np.zeros(_table_size(terms), np.uint64)
@@ -294,7 +297,9 @@ class Arena:
     def keep(self, kept: Longs) -> None:
         """Drop every term but these (ascending ids), which get the ids 1, 2, …"""
         sizes = self.starts[kept + 1] - self.starts[kept]
-        smaller = Arena(max(2 * len(kept), 1 << 14), max(2 * int(sizes.sum()), 1 << 20))
+        smaller = Arena(
+            max(2 * len(kept), settings().arena_terms), max(2 * int(sizes.sum()), settings().arena_bytes)
+        )
         _keep(self.terms, kept, smaller.terms)
         smaller.counts[:] = [len(kept) + 1, int(sizes.sum())]
         _rehash(smaller.terms, len(kept) + 1)
@@ -302,8 +307,9 @@ class Arena:
         self.table, self.counts = smaller.table, smaller.counts
 
 
-def _cuts(lines: bytes, size: int = 1 << 22) -> list[int]:
+def _cuts(lines: bytes) -> list[int]:
     """Offsets that cut lines into pieces of about a size, so that room is not made for terms that are known."""
+    size = settings().chunk_bytes
     cuts = [0]
     while cuts[-1] < len(lines):
         end = lines.find(b"\n", cuts[-1] + size)

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from spaseq.model.terms import BlankScopes, Term, event_key, scoped_label, term_of
+from spaseq.settings import settings
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +32,6 @@ class TermDictionary:
     """
 
     __slots__ = ("_arena", "_decoded", "_ids", "_texts", "caches", "generation", "scopes")
-    _REMEMBERED: Final = 1 << 16
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._ids: dict[str, int] = {}
@@ -97,7 +97,7 @@ class TermDictionary:
 
     def _remember(self, text: str, known: int) -> None:
         """In the arena tier the dict only remembers what was asked for, since asking the arena costs more."""
-        if len(self._ids) >= self._REMEMBERED:
+        if len(self._ids) >= settings().remembered_terms:
             self._ids.clear()
         self._ids[text] = known
 
@@ -122,7 +122,7 @@ class TermDictionary:
         term = self._decoded.get(known)
         if term is None:
             term = term_of(self.ntriples(known))
-            if len(self._decoded) >= self._REMEMBERED:
+            if len(self._decoded) >= settings().remembered_terms:
                 self._decoded.clear()
             self._decoded[known] = term
         return term

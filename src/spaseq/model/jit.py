@@ -19,6 +19,7 @@ from numba.core import caching
 from numba.extending import intrinsic
 
 from spaseq.caches import cache_directory
+from spaseq.settings import settings
 
 _F = TypeVar("_F", bound=Callable[..., object])
 
@@ -47,13 +48,15 @@ def _compiled(function: _F, **flags: Any) -> _F:
     Numba looks only at a kernel's own file; one that was changed elsewhere would go on in its old form.
     """
     chosen = str(_cache_of(Path(function.__code__.co_filename).parent))
-    settings: Any = config  # numba fills them in at run time
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = before or chosen
+    numba: Any = config  # filled in at run time
+    before = numba.CACHE_DIR
+    numba.CACHE_DIR = before or chosen
     try:
-        return cast(_F, njit(nogil=True, cache=True, boundscheck=False, **flags)(function))
+        return cast(
+            _F, njit(nogil=True, cache=True, boundscheck=bool(settings().check_bounds), **flags)(function)
+        )
     finally:
-        settings.CACHE_DIR = before
+        numba.CACHE_DIR = before
 
 
 @lru_cache
@@ -66,7 +69,8 @@ def _cache_of(folder: Path) -> Path:
         text = source.read_bytes()
         if package or b"spaseq.model.jit" in text or source.name == "jit.py":
             digest.update(source.name.encode() + text)
-    return cache_directory() / "kernels" / digest.hexdigest()[:16]
+    checked = "-checked" if settings().check_bounds else ""
+    return cache_directory() / "kernels" / (digest.hexdigest()[:16] + checked)
 
 
 _names: dict[str, Any] = vars(caching)

@@ -12,6 +12,8 @@ from typing import Final, TypeAlias
 
 from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode
 
+from spaseq.settings import settings
+
 Term: TypeAlias = NamedNode | BlankNode | Literal
 """An RDF term."""
 
@@ -102,7 +104,6 @@ class BlankScopes:
     """
 
     __slots__ = ("_counts",)
-    _LIMIT: Final = 1 << 16
 
     def __init__(self) -> None:
         self._counts: dict[int, int] = {}
@@ -115,7 +116,7 @@ class BlankScopes:
     def next(self, key: int) -> int:
         """The scope of the next event with this key."""
         repetition = self._counts.get(key, 0)
-        if repetition == 0 and len(self._counts) >= self._LIMIT:
+        if repetition == 0 and len(self._counts) >= settings().remembered_scopes:
             self._counts.clear()
         self._counts[key] = repetition + 1
         return event_scope(key, repetition)

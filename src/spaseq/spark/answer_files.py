@@ -12,9 +12,8 @@ from pyoxigraph import Triple
 
 from spaseq.model.matches import Match, MatchedEvent
 from spaseq.model.terms import term_of
+from spaseq.settings import settings
 from spaseq.temporal.instants import from_datetime
-
-_PIECE = 8192
 
 
 def merged(folder: Path) -> Iterator[tuple[str, Match]]:
@@ -26,7 +25,7 @@ def merged(folder: Path) -> Iterator[tuple[str, Match]]:
 
 def _rows(number: int, file: Path) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
     count = 0
-    for batch in pq.ParquetFile(file).iter_batches(_PIECE):
+    for batch in pq.ParquetFile(file).iter_batches(settings().answer_rows):
         times = batch.column("time").cast("int64").to_pylist()
         for time, row in zip(times, batch.to_pylist(), strict=True):
             yield time, number, count, row

@@ -25,6 +25,7 @@ from spaseq.io.options import ReadOptions
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.terms import Term
+from spaseq.settings import settings
 from spaseq.spark.values import events_of_value
 
 Ints = npt.NDArray[np.int32]
@@ -196,7 +197,7 @@ class EventRows:
             canonical = canonical_term(text)
             known = self._dictionary.encode_text(canonical)
             known = -known if canonical[:2] == "_:" else known
-            if len(self._known) > 1 << 18:
+            if len(self._known) > settings().cached_instants:
                 self._known.clear()
             self._known[text] = known
         return known

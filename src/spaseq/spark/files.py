@@ -17,6 +17,7 @@ from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.readers import check_source, read_sources
 from spaseq.io.sources import PathLike, Source, find_sources
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
 from spaseq.spark.bad_events import checked_policy
 from spaseq.spark.places import placed
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
@@ -42,8 +43,6 @@ EVENTS: Final = StructType(
 )
 """What `read_events` and ``format("rdf")`` give: CONTRACT section 5, and where each event comes from."""
 
-SMALLEST_PART: Final = 1 << 20
-LARGEST_PART: Final = 1 << 27
 _MARK: Final = "_spaseq_files"
 
 PARTS: Final = StructType(
@@ -205,7 +204,7 @@ def parts(splits: Sequence[Split], parallelism: int, size: int | None = None) ->
     """
     sizes = [(split.stop or split.path.stat().st_size) - split.start for split in splits]
     share = sum(sizes) // max(1, 3 * parallelism)
-    size = size or min(max(share, SMALLEST_PART), LARGEST_PART)
+    size = size or min(max(share, settings().part_bytes_least), settings().part_bytes_most)
     tasks: list[tuple[Split, ...]] = []
     waiting: list[Split] = []
     filled = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ import pyarrow as pa
 from spaseq.engine.machine import FOREVER
 from spaseq.io.readers import read_sources
 from spaseq.model.batch import EventBatch
+from spaseq.settings import settings
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.event_rows import EventRows
@@ -28,9 +28,6 @@ from spaseq.spark.watermark import Progress
 
 Longs = npt.NDArray[np.int64]
 Row = tuple[int, int, int, bytes | None, int, int]
-
-CHUNK: Final = 1 << 24
-"""Bytes that a task reads at a time: every piece makes a block for every bucket, and those have their price."""
 
 _mappers: dict[str, Mapper] = {}
 """The mapper of the job this process works for: its dictionary and its background graphs stay warm."""
@@ -82,7 +79,10 @@ class MatchParts:
         mapper = mapper_of(job)
         work = _Task(mapper, place, "line")
         options = replace(
-            files.options, needed_predicates=job.predicates, keep_names=job.provenance, chunk_bytes=CHUNK
+            files.options,
+            needed_predicates=job.predicates,
+            keep_names=job.provenance,
+            chunk_bytes=settings().task_chunk_bytes,
         )
         stream, dictionary = job.streams[self._stream], mapper.dictionary
         count = 0

@@ -28,6 +28,7 @@ from pyspark.sql.types import LongType, StructField, StructType
 from spaseq.engine.answers import Answers
 from spaseq.io.result_json import ColumnLines
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
 from spaseq.spark.texts import shown_ids
 
 if TYPE_CHECKING:
@@ -35,12 +36,8 @@ if TYPE_CHECKING:
 
 COUNTED: Final = StructType([StructField("lines", LongType())])
 """What is left of answers that were written: how many."""
-PIECE: Final = 1 << 12
-"""Lines of a file that are merged at a time."""
 AHEAD: Final = 2
 """Pieces that are made while one is written."""
-FILE_BYTES: Final = 1 << 24
-"""When the next file begins."""
 
 _SCHEMA: Final = pa.schema([("time", pa.int64()), ("line", pa.large_binary())])
 _NEWLINE: Final = 10
@@ -80,8 +77,9 @@ class AnswerLines:
         if not self._sequences or int(ordered.time[0]) < self._last:
             self._sequences.append([])
             self._finish()
-        for at in range(0, len(ordered), PIECE):
-            self._write(ordered.take(np.arange(at, min(at + PIECE, len(ordered)))), dictionary, self._lines)
+        size = settings().line_piece
+        for at in range(0, len(ordered), size):
+            self._write(ordered.take(np.arange(at, min(at + size, len(ordered)))), dictionary, self._lines)
         self._last = int(ordered.time[-1])
         self._count += len(ordered)
         yield from ()
@@ -103,7 +101,7 @@ class AnswerLines:
                 pa.large_binary(), len(answers), [None, pa.py_buffer(ends), pa.py_buffer(text)]
             ),
         ]
-        if self._writer is None or self._written >= FILE_BYTES:
+        if self._writer is None or self._written >= settings().line_file_bytes:
             self._finish()
             self._writer = self._begun()
         self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))

@@ -15,6 +15,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import match_gpms, match_keys
+from spaseq.settings import settings
 from spaseq.spark.blocks import DIGEST, Block, Mappings
 from spaseq.spark.job import Job, Task
 from spaseq.spark.routing import Targets, Ticks, Words, combined
@@ -22,9 +23,6 @@ from spaseq.spark.texts import KeyHashes, local_texts
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
-
-FORGET_AT = 2_000_000
-"""Terms from which a worker starts its dictionary anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Mapper:
     @property
     def full(self) -> bool:
         """True if the dictionary has grown so large that a new mapper should take over."""
-        return len(self.dictionary) > FORGET_AT
+        return len(self.dictionary) > settings().forgotten_terms
 
     def forget(self) -> None:
         """Drop the terms of batches that are done with, if they have become many: a small dictionary is a fast one.

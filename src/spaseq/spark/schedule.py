@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
@@ -22,15 +22,12 @@ from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_sources
 from spaseq.io.sources import Format, Source
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
 from spaseq.spark.files import cut_into_parts
 from spaseq.spark.sources import Split
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-BATCH_BYTES: Final = 3 << 27
-"""What a micro-batch reads at most, about, for every core there is: a few seconds of work, which a crash may cost."""
-PART_BYTES: Final = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +110,17 @@ def make_schedule(
         Part(iri, part, length)
         for iri, sources in inputs.items()
         for source in sources
-        for part, length in cut_into_parts(Split.whole_of(source, options.timestamp_predicate), PART_BYTES)
+        for part, length in cut_into_parts(
+            Split.whole_of(source, options.timestamp_predicate), settings().scheduled_part_bytes
+        )
     ]
     frame = spark.range(0, len(wanted), 1, len(wanted))
     found = frame.mapInArrow(_Survey(wanted, options), "number bigint, first bigint").collect()
     first = dict(cast("list[tuple[int, int | None]]", found))
     known = [replace(part, first=first[number]) for number, part in enumerate(wanted)]
     states = {source.name: FileState.of(source) for sources in inputs.values() for source in sources}
-    size = BATCH_BYTES * spark.sparkContext.defaultParallelism
+    # A few seconds of work, which a crash may cost.
+    size = settings().micro_batch_bytes * spark.sparkContext.defaultParallelism
     return Schedule(tuple(cut_into_batches(known, list(inputs), size)), tuple(states.values()))
 
 

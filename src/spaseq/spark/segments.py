@@ -16,16 +16,13 @@ import pyarrow as pa
 
 from spaseq.automaton.tables import KEY, PARTIALS, RUNS, TUMBLING_EVENTS
 from spaseq.engine.machine import Machine
+from spaseq.settings import settings
 from spaseq.spark.packing import Arrays, pack, unpack
 from spaseq.spark.texts import encode_terms, texts_of
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
-MOST_TAILS: Final = 24
-"""Micro-batches after which their segments are merged."""
-SMALL: Final = 256
-"""Runs below which no thought is given to how many of them are dead."""
 _KEY_COLUMNS: Final = ("time", "ordinal", "floor", "position")
 
 
@@ -68,13 +65,13 @@ class Segments:
         if alive == 0 and forgettable(machine):
             return self._removed(set(self.sizes))
         renumbered = memory.replaced != self._replaced
-        if renumbered or (count > SMALL and 2 * alive < count) or not self.sizes:
+        if renumbered or (count > settings().segment_runs and 2 * alive < count) or not self.sizes:
             return self._whole(machine, now)
         tails = [number for number in self.sizes if number > 0]
         since = sum(self.sizes[number] for number in tails)
-        if since > max(self.sizes[0], 1 << 16):
+        if since > max(self.sizes[0], settings().segment_bytes):
             return self._whole(machine, now)
-        merged = len(tails) >= MOST_TAILS
+        merged = len(tails) >= settings().segment_tails
         blob = _delta(machine, self._base if merged else self._last)
         if blob is None:
             return {}

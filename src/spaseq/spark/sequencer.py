@@ -13,15 +13,11 @@ from spaseq.engine.machine import FOREVER, Machine, MachineOptions
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.planner.distribution import Unit
+from spaseq.settings import settings
 from spaseq.spark.blocks import Block, concat_blocks
 from spaseq.spark.job import Job, Task
 from spaseq.spark.routing import combined
 from spaseq.spark.texts import KeyHashes, encode_terms
-
-COMPACT_AT = 500_000
-"""Terms from which a dictionary is compacted when it has doubled."""
-STEP_AT = 50_000
-"""Rows that wait for time before a step is worth its price."""
 
 
 class Sequencer:
@@ -62,7 +58,7 @@ class Sequencer:
     @property
     def worthwhile(self) -> bool:
         """True if enough has come since the last step that could not take it all."""
-        return self.waiting >= max(STEP_AT, 2 * self._stalled)
+        return self.waiting >= max(settings().stepped_rows, 2 * self._stalled)
 
     def due(self, now: int) -> int | None:
         """The time after which there is something to do: events to handle, a window to end, runs to forget."""
@@ -146,7 +142,7 @@ class Sequencer:
 
     def _compact(self) -> None:
         """Keep the dictionary from growing for ever."""
-        if len(self.dictionary) < max(COMPACT_AT, 2 * self._compacted):
+        if len(self.dictionary) < max(settings().compacted_bucket_terms, 2 * self._compacted):
             return
         self.machine.remap(self.dictionary.compact(self.machine.live_ids()))
         self._compacted = len(self.dictionary)

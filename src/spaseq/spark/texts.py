@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
 
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
@@ -21,8 +22,6 @@ _PLACE: Final = re.compile(r"-t\d+x\d+$")
 """What `Place.label` appends."""
 _SCOPE: Final = re.compile(r"-e[0-9a-f]{16}$")
 """What `spaseq.model.terms.scoped_label` appends."""
-PROMOTE_AT: Final = 5_000
-"""Terms from which a dictionary is worth its kernels."""
 _KNOWN_EVERYWHERE: Final = re.compile(r"-k\d+$")
 """How the blank nodes of background graphs end; they are the same in every process."""
 
@@ -99,7 +98,7 @@ def shown(texts: pa.Array) -> pa.Array:
 def encode_terms(dictionary: TermDictionary, texts: pa.LargeStringArray) -> Ints:
     """The ids of terms: entry ``n`` is that of term number ``n``, entry 0 is unbound."""
     ids = np.zeros(len(texts) + 1, np.int32)
-    if len(dictionary) + len(texts) >= PROMOTE_AT:
+    if len(dictionary) + len(texts) >= settings().promoted_terms:
         dictionary.promote()
     if not dictionary.promoted:
         ids[1:] = dictionary.encode_texts(texts.to_pylist())

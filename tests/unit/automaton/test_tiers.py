@@ -7,13 +7,17 @@ from types import ModuleType
 import pytest
 
 from spaseq.automaton import kernels
-from spaseq.automaton.tiers import AT_ONCE, Tiers
+from spaseq.automaton.tiers import Tiers
+from spaseq.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def cold(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has not compiled anything."""
     monkeypatch.setattr(Tiers, "_warm", None)
+
+
+AT_ONCE = Settings().compiled_rows
 
 
 def asked(_: ModuleType) -> None:

@@ -18,8 +18,8 @@ from click.testing import CliRunner, Result
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
 
 from spaseq.cli import main
-from spaseq.engine import opening
 from spaseq.model.events import GraphEvent
+from spaseq.settings import changed_settings
 from spaseq.testing.files import nquads
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -509,9 +509,8 @@ def interrupted(
         return real(self, portion)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Session, "step", step)
-    monkeypatch.setattr(opening, "SMALL", -1)
-    monkeypatch.setattr("spaseq.engine.replay.AT_LEAST", 10)
-    died = run(*arguments, "--checkpoint-every", "0s")
+    with changed_settings(sorted_bytes=-1, merged_events=10):
+        died = run(*arguments, "--checkpoint-every", "0s")
     assert isinstance(died.exception, RuntimeError)
     monkeypatch.setattr(Session, "step", real)
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
-from spaseq.columnar import graphs as room
 from spaseq.columnar.graphs import as_ntriples, encoded_graphs, from_ntriples, with_blanks
 from spaseq.errors import InvalidArgument
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import changed_settings
 
 IRIS = st.sampled_from([NamedNode(f"http://e/{name}") for name in ("a", "b", "é", "long" * 9)])
 BLANKS = st.sampled_from([BlankNode(label) for label in ("x", "y.z", "x-1")])
@@ -44,8 +44,7 @@ def test_both_ways_to_encode_give_every_triple_once(graphs: list[frozenset[Tripl
     texts = [as_ntriples(graph) * 2 for graph in graphs]
     wanted = [frozenset((str(t.subject), str(t.predicate), str(t.object)) for t in graph) for graph in graphs]
     for large in (0, 1 << 30):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(room, "LARGE", large)
+        with changed_settings(compiled_graph_bytes=large):
             dictionary = TermDictionary()
             batch = encoded_graphs(texts, dictionary)
         assert decoded(batch, dictionary) == wanted

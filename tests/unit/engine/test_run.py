@@ -6,18 +6,17 @@ import gzip
 import random
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Triple
 
 import spaseq
-from spaseq.engine import opening
-from spaseq.engine.feeds import BLOCK
 from spaseq.engine.run import BadInputWarning
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match
+from spaseq.settings import Settings
 from spaseq.testing.files import nquads
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -62,9 +61,9 @@ def told(found: Iterable[Match]) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture
-def large(monkeypatch: pytest.MonkeyPatch) -> None:
+def large(change_settings: Callable[..., None]) -> None:
     """Treat every input as a large one."""
-    monkeypatch.setattr(opening, "SMALL", -1)
+    change_settings(sorted_bytes=-1)
 
 
 # --- order ----------------------------------------------------------------------------------------
@@ -72,11 +71,11 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_sorted_unsorted_and_overlapping_files_give_the_same_answer(
-    tmp_path: Path, size: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, size: str, change_settings: Callable[..., None]
 ) -> None:
     """The whole input is one finite streamset, however it lies in files."""
     if size == "large":
-        monkeypatch.setattr(opening, "SMALL", -1)
+        change_settings(sorted_bytes=-1)
     events = trades(300)
     wanted = told(spaseq.run(RISE, {"S1": write(tmp_path / "sorted.nq", events)}))
     assert len(wanted) > 100
@@ -124,7 +123,7 @@ def test_an_iterator_is_read_as_matches_are_asked_for() -> None:
 
     first = next(spaseq.run(RISE, {"S1": endless()}))
     assert (first.begin, first.instant) == (1000, 2000)
-    assert taken < 20 * BLOCK
+    assert taken < 20 * Settings().pushed_events
 
 
 def test_an_iterator_may_be_out_of_order_up_to_the_lateness(tmp_path: Path) -> None:

@@ -15,9 +15,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Triple
 
 import spaseq
-from spaseq.engine import opening
 from spaseq.engine.run import BadInputWarning
-from spaseq.io.options import ReadOptions
 from spaseq.model.events import GraphEvent
 from spaseq.testing.files import nquads
 
@@ -42,16 +40,10 @@ ALL = [str(second) for second in range(1, 9)]
 
 
 @pytest.fixture(params=["small", "large"])
-def answer(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Answer:
+def answer(request: pytest.FixtureRequest, tmp_path: Path, change_settings: Callable[..., None]) -> Answer:
     """Write bytes into a file and run over it: the values found, and the reasons in the quarantine."""
     if request.param == "large":
-        monkeypatch.setattr(opening, "SMALL", -1)
-        real = ReadOptions
-
-        def without_small_path(*given: object, **named: object) -> ReadOptions:
-            return real(*given, **named, small_bytes=1, chunk_bytes=1 << 12)  # type: ignore[arg-type]
-
-        monkeypatch.setattr("spaseq.engine.run.ReadOptions", without_small_path)
+        change_settings(sorted_bytes=-1, interpreted_bytes=1, chunk_bytes=1 << 12)
 
     def answered(data: bytes, name: str = "a.nq") -> tuple[list[str], list[str]]:
         (tmp_path / name).write_bytes(data)

@@ -105,7 +105,7 @@ def test_bad_input_is_reported_and_costs_no_good_event(
     text, reason, line = CASES[case]
     file = tmp_path / "events.nq"
     file.write_bytes((event(1, before) + text + event(2, before)).encode("utf-8", "surrogateescape"))
-    times, bad = read(file, ReadOptions(small_bytes=0), compiled)
+    times, bad = read(file, ReadOptions(interpreted_bytes=0), compiled)
     assert [time for time in times if time != 50] == [1, 2]
     assert reason in bad[0].reason
     assert (bad[0].position, bad[0].unit, bad[0].source) == (line, "line", str(file))
@@ -127,7 +127,7 @@ def test_a_file_cut_off_anywhere_gives_the_events_before_the_cut(
     for size in range(len(event(1, before)) + 1, len(whole) - 1):
         text = whole[:size]
         file.write_text(text)
-        times, bad = read(file, ReadOptions(small_bytes=0), compiled)
+        times, bad = read(file, ReadOptions(interpreted_bytes=0), compiled)
         rest = text[text.rfind("\n") + 1 :]
         ended = before and text.rstrip("\n").count("\n") == 4 and text.rstrip("\n").endswith(" .")
         traceless = ended or (before and text.count("\n") == 5 and "<urn:good".startswith(rest))
@@ -152,14 +152,14 @@ def test_a_damaged_compressed_file_is_read_as_far_as_it_goes(
         word = "zstd"
     file = tmp_path / f"events.nq{suffix}"
     file.write_bytes(packed)
-    assert read(file, ReadOptions(small_bytes=0), compiled) == (list(range(2000)), [])
+    assert read(file, ReadOptions(interpreted_bytes=0), compiled) == (list(range(2000)), [])
     file.write_bytes(packed[: len(packed) - 20])
-    times, bad = read(file, ReadOptions(small_bytes=0, chunk_bytes=4096), compiled)
+    times, bad = read(file, ReadOptions(interpreted_bytes=0, chunk_bytes=4096), compiled)
     assert times == list(range(len(times)))
     assert len(bad) == 1
     assert word in bad[0].reason
     file.write_bytes(b"not compressed at all")
-    assert word in read(file, ReadOptions(small_bytes=0), compiled)[1][0].reason
+    assert word in read(file, ReadOptions(interpreted_bytes=0), compiled)[1][0].reason
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["pyoxigraph", "kernel"])
@@ -168,7 +168,7 @@ def test_an_empty_file_has_no_events_and_no_faults(tmp_path: Path, compiled: boo
     file = tmp_path / "events.nq"
     for text in ("", "\n", "# nothing\n", "\n\n# no line feed"):
         file.write_text(text)
-        assert read(file, ReadOptions(small_bytes=0), compiled) == ([], [])
+        assert read(file, ReadOptions(interpreted_bytes=0), compiled) == ([], [])
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["pyoxigraph", "kernel"])
@@ -176,7 +176,7 @@ def test_clocks_that_run_backwards_are_read_as_they_are(tmp_path: Path, compiled
     """Order is the engine's matter."""
     file = tmp_path / "events.nq"
     file.write_text(event(5) + event(3, before=True) + event(4))
-    assert read(file, ReadOptions(small_bytes=0), compiled) == ([5, 3, 4], [])
+    assert read(file, ReadOptions(interpreted_bytes=0), compiled) == ([5, 3, 4], [])
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["pyoxigraph", "kernel"])
@@ -185,7 +185,7 @@ def test_a_gigantic_literal_is_a_literal(tmp_path: Path, compiled: bool) -> None
     file = tmp_path / "events.nq"
     big = f'<urn:a> <urn:p> "{"x" * 3_000_000}\\u0041" <urn:g> .\n<urn:g> {STAMP} "7"{INTEGER} .\n'
     file.write_text(event(1) + big + event(2))
-    assert read(file, ReadOptions(small_bytes=0, chunk_bytes=1 << 16), compiled) == ([1, 7, 2], [])
+    assert read(file, ReadOptions(interpreted_bytes=0, chunk_bytes=1 << 16), compiled) == ([1, 7, 2], [])
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["pyoxigraph", "kernel"])
@@ -199,7 +199,7 @@ def test_a_huge_event_is_one_event(tmp_path: Path, compiled: bool) -> None:
             f'<urn:s{i % (count - 5)}> <urn:p> "{i % (count - 5)}" <urn:g> .\n' for i in range(count)
         )
         out.write(f'<urn:g> {STAMP} "7"{INTEGER} .\n' + event(2))
-    options = ReadOptions(small_bytes=0, chunk_bytes=1 << 16)
+    options = ReadOptions(interpreted_bytes=0, chunk_bytes=1 << 16)
     if compiled:
         batches = list(
             read_events(file, stream=STREAM, streams=[STREAM], dictionary=TermDictionary(), options=options)

@@ -68,7 +68,7 @@ def test_a_name_that_comes_again_with_its_own_timestamp_is_a_new_event(tmp_path:
     mixed = quad + stamps[4] + stamps[5] + quad
     (tmp_path / "a.nq").write_text(after + other + before + other + mixed)
     for small in (0, 1 << 20):
-        events, bad = read(tmp_path / "a.nq", ReadOptions(small_bytes=small))
+        events, bad = read(tmp_path / "a.nq", ReadOptions(interpreted_bytes=small))
         assert [event.time // 1000 for event in events] == [0, 1, 9, 2, 3, 9, 4, 5]
         assert not bad
 
@@ -78,7 +78,7 @@ def test_other_triples_of_the_default_graph_do_not_tear_an_event_apart(tmp_path:
     stamp = f'{G} <{STAMP}> "1"^^<{XSD}integer> .\n'
     (tmp_path / "a.nq").write_text(f"{stamp}{G} {P} {A} .\n{A} {P} {B} {G} .\n")
     for small in (0, 1 << 20):
-        events, bad = read(tmp_path / "a.nq", ReadOptions(small_bytes=small))
+        events, bad = read(tmp_path / "a.nq", ReadOptions(interpreted_bytes=small))
         assert len(events) == 1
         assert [item.position for item in bad] == [2]
 
@@ -88,13 +88,13 @@ def test_blank_nodes_are_local_to_their_event(tmp_path: Path, small: int) -> Non
     """Equal labels in two events are two nodes; a graph's blank name is the same node inside it."""
     stamp = f'_:g <{STAMP}> "1"^^<{XSD}integer> .\n'
     (tmp_path / "a.nq").write_text(f"_:g {P} _:b _:g .\n{stamp}" * 3)
-    events, _ = read(tmp_path / "a.nq", ReadOptions(small_bytes=small))
+    events, _ = read(tmp_path / "a.nq", ReadOptions(interpreted_bytes=small))
     (first,), (second,), _third = (event.triples for event in events)
     assert first.subject == events[0].name
     assert first.object != second.object
     assert isinstance(first.object, BlankNode)
     assert first.object.value.startswith("b-e")
-    again, _ = read(tmp_path / "a.nq", ReadOptions(small_bytes=small))
+    again, _ = read(tmp_path / "a.nq", ReadOptions(interpreted_bytes=small))
     assert again == events
 
 
@@ -122,7 +122,7 @@ def test_every_form_of_timestamp_is_read(
 ) -> None:
     """In the unit that the user states."""
     (tmp_path / "a.nq").write_text(f"{A} {P} {B} {G} .\n{G} <{STAMP}> {literal} .\n")
-    options = ReadOptions(time_unit=unit, small_bytes=small)  # type: ignore[arg-type]
+    options = ReadOptions(time_unit=unit, interpreted_bytes=small)  # type: ignore[arg-type]
     assert [event.time for event in read(tmp_path / "a.nq", options)[0]] == [expected]
 
 
@@ -130,7 +130,7 @@ def test_the_timestamp_predicate_can_be_another(tmp_path: Path) -> None:
     """The default one is then data like any other."""
     (tmp_path / "a.nq").write_text(f'{A} <{STAMP}> {B} {G} .\n{G} <urn:at> "5"^^<{XSD}integer> .\n')
     for small in (0, 1 << 20):
-        options = ReadOptions(timestamp_predicate="urn:at", small_bytes=small)
+        options = ReadOptions(timestamp_predicate="urn:at", interpreted_bytes=small)
         (event,), _ = read(tmp_path / "a.nq", options)
         assert event.time == 5000
 
@@ -308,7 +308,7 @@ def test_many_small_files_reach_the_kernel(tmp_path: Path) -> None:
             f'_:b {P} "{i}" {name} .\n{name} <{STAMP}> "{i}"^^<{XSD}integer> .\n'
         )
     terms = TermDictionary()
-    options = ReadOptions(small_bytes=1000)
+    options = ReadOptions(interpreted_bytes=1000)
     batches = list(
         read_events(tmp_path, stream="urn:s", streams=["urn:s"], dictionary=terms, options=options)
     )
@@ -322,7 +322,7 @@ def test_names_can_be_left_out(tmp_path: Path) -> None:
     (tmp_path / "a.nq").write_text(f'{A} {P} {B} {G} .\n{G} <{STAMP}> "1"^^<{XSD}integer> .\n')
     for small in (0, 1 << 20):
         terms = TermDictionary()
-        options = ReadOptions(keep_names=False, small_bytes=small)
+        options = ReadOptions(keep_names=False, interpreted_bytes=small)
         (batch,) = read_events(tmp_path, stream="urn:s", streams=["urn:s"], dictionary=terms, options=options)
         assert batch.names.tolist() == [0]
         assert terms.find(G) == 0
@@ -337,7 +337,7 @@ def test_a_dictionary_compacted_between_batches_is_followed(tmp_path: Path) -> N
     )
     (tmp_path / "a.nq").write_text(text)
     terms = TermDictionary()
-    options = ReadOptions(small_bytes=0, chunk_bytes=4096, needed_predicates=frozenset({"urn:p"}))
+    options = ReadOptions(interpreted_bytes=0, chunk_bytes=4096, needed_predicates=frozenset({"urn:p"}))
     seen = []
     for batch in read_events(tmp_path, stream="urn:s", streams=["urn:s"], dictionary=terms, options=options):
         assert {terms.ntriples(int(p)) for p in batch.predicates} == {"<urn:p>"}

@@ -15,7 +15,7 @@ from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import NEVER, survey
 from spaseq.model.dictionary import TermDictionary
 
-SMALL_PIECES = ReadOptions(time_unit="s", small_bytes=1, chunk_bytes=1 << 14)
+SMALL_PIECES = ReadOptions(time_unit="s", interpreted_bytes=1, chunk_bytes=1 << 14)
 
 
 def nquads(times: list[int]) -> str:

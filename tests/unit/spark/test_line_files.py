@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,6 @@ import pytest
 
 from spaseq.engine.answers import Answers
 from spaseq.model.dictionary import TermDictionary
-from spaseq.spark import line_files
 from spaseq.spark.line_files import AnswerLines, merged_lines
 
 
@@ -37,11 +37,10 @@ def second(line: bytes) -> str:
 @pytest.mark.parametrize("size", [1, 1000, 1 << 24])
 @pytest.mark.parametrize("promoted", [False, True])
 def test_many_files_become_one_in_order_of_time(
-    tmp_path: Path, promoted: bool, size: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, promoted: bool, size: int, change_settings: Callable[..., None]
 ) -> None:
     """Whatever the pieces are: every line once, by time, and counted by its query; no file is left."""
-    monkeypatch.setattr(line_files, "PIECE", 7)
-    monkeypatch.setattr(line_files, "FILE_BYTES", size)
+    change_settings(line_piece=7, line_file_bytes=size)
     dictionary = TermDictionary([f'"{i}"' for i in range(50)])
     if promoted:
         dictionary.promote()
@@ -66,11 +65,10 @@ def test_many_files_become_one_in_order_of_time(
 
 
 def test_the_output_grows_by_what_the_files_give_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, change_settings: Callable[..., None]
 ) -> None:
     """While lines are merged, those merged already take no place on the disk."""
-    monkeypatch.setattr(line_files, "PIECE", 10)
-    monkeypatch.setattr(line_files, "FILE_BYTES", 1)
+    change_settings(line_piece=10, line_file_bytes=1)
     dictionary = TermDictionary(['"x"'])
     taker = AnswerLines(tmp_path, "000000-00000-00000", None)
     list(taker.take(answers(list(range(1000)), [1] * 1000), dictionary))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,7 @@ import pytest
 
 from spaseq.model.batch import EventBatch
 from spaseq.planner.compiled import compile_query
-from spaseq.spark import bucket_state, segments
+from spaseq.spark import bucket_state
 from spaseq.spark.answer_rows import RowForm
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import Block
@@ -127,11 +127,10 @@ SHAPES = [
 @pytest.mark.parametrize(("seq", "window", "partition"), SHAPES)
 @pytest.mark.parametrize("provenance", [False, True])
 def test_a_state_taken_up_anywhere_goes_on_as_if_nothing_had_happened(
-    seq: str, window: str, partition: str, provenance: bool, monkeypatch: pytest.MonkeyPatch
+    seq: str, window: str, partition: str, provenance: bool, change_settings: Callable[..., None]
 ) -> None:
     """Taken up by the same process, by another one, or never put down: the same answers."""
-    monkeypatch.setattr(segments, "MOST_TAILS", 3)
-    monkeypatch.setattr(segments, "SMALL", 8)
+    change_settings(segment_tails=3, segment_runs=8)
     events = random_events(3, 160, 4)
     found = []
     for size, cold in ((160, False), (7, False), (7, True), (1, True)):
@@ -149,10 +148,10 @@ def test_a_state_taken_up_anywhere_goes_on_as_if_nothing_had_happened(
 
 @pytest.mark.parametrize("cold", [False, True])
 def test_events_of_an_instant_that_comes_in_pieces_are_not_forgotten(
-    cold: bool, monkeypatch: pytest.MonkeyPatch
+    cold: bool, change_settings: Callable[..., None]
 ) -> None:
     """A conjunction waits for the rest of its instant, whatever is swept and saved in between."""
-    monkeypatch.setattr(segments, "SMALL", 0)
+    change_settings(segment_runs=0)
     stream = Stream("(A & C) ; B", provenance=True)
     others = [(i, "a", f"k{i}", "1") for i in range(5000)]
     pieces = [others, [(9000, "a", "k", "1")], [(9000, "c", "k", "2")], [(9001, "b", "k", "3")]]

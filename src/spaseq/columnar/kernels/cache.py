@@ -18,13 +18,13 @@ from spaseq.columnar.kernels.spelling import decimal_parts
 from spaseq.columnar.table import Ids, codes
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.values import ValueColumns
+from spaseq.settings import settings
 
 RowFunction = Callable[[Sequence[tuple[Term, ...]]], Sequence[Term | None]]
 """A function of terms, given many rows of arguments at once; None is an error."""
 
 _UNKNOWN: Final = -1
 _PENDING: Final = -2
-_MOST_COMBINATIONS: Final = 1 << 18
 
 
 class FunctionCache:
@@ -142,7 +142,7 @@ class FunctionCache:
         keys = codes([np.ascontiguousarray(column) for column in columns], size)
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         known = self._combined.setdefault(key, {})
-        if len(known) > _MOST_COMBINATIONS:
+        if len(known) > settings().cached_combinations:
             known.clear()
         rows = list(zip(*(column[first].tolist() for column in columns), strict=True))
         fresh = [row for row in rows if 0 not in row and row not in known]

@@ -13,9 +13,7 @@ from functools import cache
 from pyoxigraph import BlankNode, Literal, Store
 
 from spaseq.algebra.expressions import Term
-
-_ROWS = 4096
-"""Rows per question: long enough to spread its cost, short enough to parse in cache."""
+from spaseq.settings import settings
 
 
 @cache
@@ -34,8 +32,10 @@ def ask(expression: str, rows: Sequence[tuple[Term, ...]], base: str | None = No
     '"3"^^<http://www.w3.org/2001/XMLSchema#integer>'
     """
     answers: list[Term | None] = [None] * len(rows)
-    for start in range(0, len(rows), _ROWS):
-        _ask(expression, rows, range(start, min(start + _ROWS, len(rows))), base, answers)
+    # Long enough to spread the cost of a call, short enough to parse in cache.
+    size = settings().oracle_rows
+    for start in range(0, len(rows), size):
+        _ask(expression, rows, range(start, min(start + size, len(rows))), base, answers)
     return answers
 
 

@@ -1,0 +1,156 @@
+"""Every size at which behaviour switches, and every limit on cost, under one name each.
+
+No *threshold* changes an answer: it decides when a cache is emptied, a batch is cut or compiled code takes over. Tests
+therefore run with all of them tiny (``SPASEQ_SETTINGS=small``), so that a few events cross every one. A *limit*
+ends work that would take the machine with an error that names the limit.
+
+``SPASEQ_SETTINGS`` is a list such as ``max_line_bytes=1000000,portion_events=1000``; worker processes inherit it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+from spaseq.errors import InvalidArgument, did_you_mean
+
+VARIABLE: Final = "SPASEQ_SETTINGS"
+SMALL: Final = "small"
+"""The word that sets every threshold to its small value."""
+
+
+def _threshold(default: int, small: int, about: str) -> Any:
+    return field(default=default, metadata={"kind": "threshold", "small": small, "about": about})
+
+
+def _limit(default: int, about: str) -> Any:
+    return field(default=default, metadata={"kind": "limit", "small": default, "about": about})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All settings; a field's metadata says what it is (``about``) and its value in tests (``small``)."""
+
+    # Reading
+    batch_events: int = _threshold(1 << 16, 3, "events that a reader hands on at a time")
+    chunk_bytes: int = _threshold(1 << 22, 97, "bytes that a reader takes at a time")
+    interpreted_bytes: int = _threshold(1 << 20, 50, "input up to this size is read without compiled kernels")
+    plain_bytes: int = _threshold(1 << 14, 24, "bytes handed to pyoxigraph where the byte kernel stopped")
+    sorted_bytes: int = _threshold(1 << 24, 200, "input up to this size is sorted in memory, not surveyed")
+    open_bytes: int = _threshold(1 << 26, 400, "bytes that all open files of a merge hold together")
+    least_piece_bytes: int = _threshold(1 << 16, 40, "bytes that one open file of a merge holds at least")
+    survey_events: int = _threshold(1 << 12, 2, "events per entry of a survey")
+    merged_events: int = _threshold(1 << 13, 2, "events that a merge collects before it hands them on")
+    portion_events: int = _threshold(1 << 16, 3, "events of one step of a query")
+    pushed_events: int = _threshold(1 << 10, 2, "events taken from an iterator at a time")
+
+    # Terms
+    remembered_terms: int = _threshold(1 << 16, 2, "terms kept as Python objects")
+    remembered_scopes: int = _threshold(1 << 16, 2, "events with blank nodes whose repetitions are counted")
+    arena_terms: int = _threshold(1 << 14, 2, "terms that a new arena has room for")
+    arena_bytes: int = _threshold(1 << 20, 64, "bytes that a new arena has room for")
+    compiled_graph_bytes: int = _threshold(1 << 21, 60, "graphs from this size on are encoded by kernels")
+    promoted_terms: int = _threshold(5_000, 3, "terms from which a bucket's dictionary uses the arena")
+    compacted_terms: int = _threshold(1 << 17, 4, "terms from which a dictionary that doubled is compacted")
+    compacted_bucket_terms: int = _threshold(500_000, 4, "the same for the dictionary of a Spark bucket")
+    forgotten_terms: int = _threshold(2_000_000, 5, "terms from which a Spark worker starts a new dictionary")
+    forgotten_events: int = _threshold(
+        1 << 12, 2, "events kept for provenance before unused ones are dropped"
+    )
+
+    # Evaluation
+    cached_combinations: int = _threshold(1 << 18, 2, "argument rows of a function whose values are kept")
+    oracle_rows: int = _threshold(1 << 12, 2, "rows that are evaluated by one call of pyoxigraph")
+    looped_triples: int = _threshold(32, 2, "batches up to this many triples are matched by nested loops")
+    looped_rows: int = _threshold(256, 2, "keys below this number are looked up one by one")
+    looped_pairs: int = _threshold(
+        8, 2, "event and partition pairs below this number are numbered one by one"
+    )
+    nearby_rows: int = _threshold(8, 2, "rows per event up to which equal ones are found pair by pair")
+    compiled_rows: int = _threshold(
+        4_000, 2, "rows of one batch from which the automaton is compiled at once"
+    )
+    prepared_rows: int = _threshold(2_000, 2, "rows in total from which it is compiled in the background")
+    initial_runs: int = _threshold(64, 1, "runs that a new automaton has room for")
+
+    # Results
+    compiled_lines: int = _threshold(1 << 11, 2, "result lines from which a kernel writes them")
+    cached_texts: int = _threshold(1 << 18, 2, "terms and instants whose spelling in results is kept")
+
+    # Spark
+    part_bytes_least: int = _threshold(1 << 20, 150, "the least part of a file that a task reads")
+    part_bytes_most: int = _threshold(1 << 27, 300, "the largest part of a file that a task reads")
+    scheduled_part_bytes: int = _threshold(1 << 26, 300, "the same for finite runs with a checkpoint")
+    micro_batch_bytes: int = _threshold(3 << 27, 400, "bytes per core of a micro-batch of such a run")
+    task_chunk_bytes: int = _threshold(1 << 24, 97, "bytes that a task reads at a time")
+    stepped_rows: int = _threshold(50_000, 3, "rows that wait in a bucket before the automaton takes a step")
+    segment_tails: int = _threshold(24, 2, "micro-batches after which their segments of state are merged")
+    segment_runs: int = _threshold(256, 2, "runs from which a mostly dead segment is rewritten")
+    segment_bytes: int = _threshold(
+        1 << 16, 100, "bytes of segments from which state is rewritten as a whole"
+    )
+    cached_instants: int = _threshold(1 << 18, 2, "timestamps of rows whose instant is kept")
+    line_piece: int = _threshold(1 << 12, 2, "result lines that are merged at a time")
+    line_file_bytes: int = _threshold(1 << 24, 200, "bytes after which a worker starts a new result file")
+    answer_rows: int = _threshold(1 << 13, 2, "rows of a result file that are read at a time")
+
+    # Checks
+    check_bounds: int = _threshold(0, 1, "1: compiled kernels check every array index")
+
+
+THRESHOLDS: Final = tuple(entry.name for entry in fields(Settings) if entry.metadata["kind"] == "threshold")
+LIMITS: Final = tuple(entry.name for entry in fields(Settings) if entry.metadata["kind"] == "limit")
+
+
+def small_settings() -> Settings:
+    """All thresholds at their small values."""
+    return Settings(**{entry.name: entry.metadata["small"] for entry in fields(Settings)})
+
+
+def parse_settings(text: str) -> Settings:
+    """The settings that a text names, the others at their defaults.
+
+    >>> parse_settings("portion_events=7").portion_events
+    7
+    """
+    chosen = Settings()
+    for item in filter(None, (part.strip() for part in text.split(","))):
+        if item == SMALL:
+            chosen = small_settings()
+            continue
+        name, _, value = (part.strip() for part in item.partition("="))
+        known = [entry.name for entry in fields(Settings)]
+        if name not in known:
+            raise InvalidArgument(
+                f"{VARIABLE} names `{name}`, which is not a setting{did_you_mean(name, known)}"
+            )
+        if not value.isdecimal():
+            raise InvalidArgument(f"{VARIABLE}: `{name}` takes a whole number, not `{value}`")
+        chosen = replace(chosen, **{name: int(value)})
+    return chosen
+
+
+_current: Settings | None = None
+
+
+def settings() -> Settings:
+    """The settings of this process."""
+    global _current  # noqa: PLW0603 - one set of settings per process
+    if _current is None:
+        _current = parse_settings(os.environ.get(VARIABLE, ""))
+    return _current
+
+
+@contextmanager
+def changed_settings(**values: int) -> Iterator[Settings]:
+    """Other settings for a while, in this process alone; for tests."""
+    global _current  # noqa: PLW0603 - as above
+    before = settings()
+    _current = replace(before, **values)
+    try:
+        yield _current
+    finally:
+        _current = before

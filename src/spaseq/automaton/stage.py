@@ -6,7 +6,7 @@ clock and no input; what it keeps between two calls is its `Memory`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
 
@@ -104,10 +104,14 @@ class SequenceStage:
         self._most = int(self.tables.sizes[MOST])
         self._nothing = self._found(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
-    def step(self, rows: Rows, now: int, values: ValueArrays) -> Found:
-        """Handle a batch of rows; events at ``now`` may still come, earlier ones may not."""
-        self.memory.module = self._tiers.choose(len(rows), lambda module: self._warm_up(module, values))
-        found = list(self._advance(rows, values))
+    def step(self, rows: Rows, now: int, values: Callable[[], ValueArrays]) -> Found:
+        """Handle a batch of rows; events at ``now`` may still come, earlier ones may not.
+
+        ``values`` gives the values of all ids that exist when it is called.
+        """
+        known = values()  # here, and not in the thread that warms up: asking may decode new terms
+        self.memory.module = self._tiers.choose(len(rows), lambda module: self._warm_up(module, known))
+        found = list(self._advance(rows, known, values))
         found.append(self._take())
         found.append(self._take_waiting(now))
         if self.memory.needs_sweep() or self._over_limit():
@@ -115,12 +119,12 @@ class SequenceStage:
             self._check_limit()
         return _together(found)
 
-    def _advance(self, rows: Rows, values: ValueArrays) -> Iterator[Found]:
+    def _advance(self, rows: Rows, known: ValueArrays, values: Callable[[], ValueArrays]) -> Iterator[Found]:
         first, memory = 0, self.memory
         with np.errstate(over="ignore"):  # the hash of the interpreted tier wraps around on purpose
             while True:
                 why, row, count = memory.module.advance(
-                    self.tables, memory.store, rows, first, memory.found, values
+                    self.tables, memory.store, rows, first, memory.found, known
                 )
                 memory.peak = max(memory.peak, memory.runs)
                 if why == kernels.DONE:
@@ -128,6 +132,7 @@ class SequenceStage:
                 if why == kernels.NEEDS_VERDICT:
                     self._verdicts.decide(memory, rows, row, count)
                     memory.module.apply(self.tables, memory.store, rows, row, memory.found, count)
+                    known = values()  # a BIND may have made terms that the next rows compare
                     first = row + 1
                     continue
                 if memory.needs_sweep():

@@ -132,7 +132,7 @@ class Machine:
         ``owned`` tells which matches are this machine's to report, where others see the same rows.
         """
         rows = self.assembler.rows(tables, times, serials, partition)
-        found = self.stage.step(rows, now, self._values())
+        found = self.stage.step(rows, now, self._values)
         if owned is not None and len(found):
             found = found.take(np.flatnonzero(owned(found)))
         answers = answer_columns(self.program, found, self.evaluator, self.events)
@@ -166,8 +166,10 @@ class Machine:
         return np.array([self.dictionary.encode(term) for term in terms] or [0], np.int32)
 
     def _values(self) -> ValueArrays:
+        """The values of all terms there are; no array is longer, so a check of bounds finds a foreign id."""
         values = cache_of(self.dictionary).values.extend()
-        return ValueArrays(values.kind, values.number, values.exact, self._constants)
+        end = len(values) + 1
+        return ValueArrays(values.kind[:end], values.number[:end], values.exact[:end], self._constants)
 
     def _certain(self, answers: Answers, now: int) -> Answers:
         """The answers that no later event can change."""

@@ -252,10 +252,13 @@ class _Drawing:
             gpm.parts.append(self._local(gpm, subject, value))
         if self._chance(8):
             gpm.parts.append(self._graph(gpm, subject))
-        if self._chance(4):
-            gpm.parts.append(f"FILTER({self._stateful(gpm, readable, repeated)})")
-        if self._chance(5):
-            term = self._pick([*readable, *gpm.variables])
+        # What an earlier BIND computed is a term that no event carries.
+        made = [variable for variable in self._visible if variable.startswith("?b")]
+        if self._chance(2 if made else 4):
+            gpm.parts.append(f"FILTER({self._stateful(gpm, made or readable, repeated)})")
+        if self._chance(3):
+            numbers = [variable for variable in self._visible if variable.startswith("?v")]
+            term = self._pick(numbers or [*readable, *gpm.variables])
             gpm.parts.append(f"BIND({value} + {term} AS ?b{name})")
             gpm.others.append(f"?b{name}")
 
@@ -280,10 +283,15 @@ class _Drawing:
         pattern = f"{graph} {{ {subject} :group {group} }}"
         return self._pick((pattern, f"OPTIONAL {{ {pattern} }}"))
 
-    def _stateful(self, gpm: _Gpm, readable: list[str], repeated: bool) -> str:
+    def _stateful(self, gpm: _Gpm, compared: list[str], repeated: bool) -> str:
         value = gpm.certain[-1]
-        other = self._pick([*readable, *gpm.variables])
-        tests = [f"{value} >= {other}", f"{value} != {other}", f"!BOUND({other}) || {value} = {other}"]
+        other = self._pick(compared or gpm.variables)
+        tests = [
+            f"{value} >= {other}",
+            f"{value} != {other}",
+            f"{value} < {other}",
+            f"!BOUND({other}) || {value} = {other}",
+        ]
         if repeated:
             own = gpm.variables[-1]
             tests += [

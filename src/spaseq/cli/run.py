@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack, cast
 import click
 
 from spaseq.cli.arguments import language_of, pair
-from spaseq.cli.queries import WRONG, compile_or_exit, show_problem
+from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, show_problem
 from spaseq.cli.run_options import Arguments, run_options
 from spaseq.errors import InvalidArgument, SpaseqError
 
@@ -113,6 +113,7 @@ def _request(given: Arguments) -> RunRequest:
         checkpoint_every=as_duration(given["checkpoint_every"], "time between checkpoints"),
         max_runs=given["max_runs"],
         max_memory=given["max_memory"],
+        query_files=tuple(path for path in given["queries"] if path != STANDARD_INPUT),
     )
 
 

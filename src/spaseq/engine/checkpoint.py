@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from spaseq.engine.lock import DirectoryLock
 from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.sources import Source
 
@@ -102,13 +103,14 @@ def _sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def prepare(directory: Path) -> None:
-    """Make the directory of a checkpoint."""
+def hold(directory: Path) -> DirectoryLock:
+    """Make the directory of a checkpoint, and keep other runs out of it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
+        return DirectoryLock(directory)
     except OSError as error:
         raise InvalidArgument(
-            f"the checkpoint directory `{directory}` cannot be made: {error.strerror}"
+            f"the checkpoint directory `{directory}` cannot be used: {error.strerror}"
         ) from None
 
 

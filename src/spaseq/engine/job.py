@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
-from spaseq.engine.checkpoint import Checkpoint, Progress, inputs_identity, load, prepare, save
+from spaseq.engine.checkpoint import Checkpoint, Progress, hold, inputs_identity, load, save
 from spaseq.engine.embedded import as_knowledge, wall_clock
 from spaseq.engine.follow import watch
 from spaseq.engine.inputs import StreamInput, declared_streams, resolve_streams
@@ -40,6 +41,7 @@ class LocalRun:
             watch(self._streams, self._given, options)
         else:
             self._inputs = find_inputs(self._streams, self._given, options)
+        request.check_paths()
         self.format = chosen_format(queries, request.output_format)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         limits = SessionOptions(request.max_runs, request.provenance, max_memory=request.max_memory)
@@ -48,16 +50,21 @@ class LocalRun:
         self.buffer = ReorderBuffer(options.lateness or 0, whole_instants=whole) if request.follow else None
         self.resumed = False
         self.progress = Progress()
-        self._identity = self._make_identity() if request.checkpoint is not None else {}
-        self._load()
+        self._held = ExitStack()
+        """What must be given back at the end: the checkpoint directory."""
+        if request.checkpoint is not None:
+            self._identity = self._make_identity()
+            with ExitStack() as stack:
+                stack.callback(hold(request.checkpoint).release)
+                self._load(request.checkpoint)
+                self._held = stack.pop_all()
 
     def run(self, show: Show = unwatched) -> Report:
         """Do the work; the status is shown after every portion."""
-        if self.progress.finished:
-            return Report(Status(self.progress.events, sum(self.progress.matches)), already_done=True)
-        with ExitStack() as stack:
-            work = _Work(self, stack)
-            return work.run(show)
+        with self._held as stack:
+            if self.progress.finished:
+                return Report(Status(self.progress.events, sum(self.progress.matches)), already_done=True)
+            return _Work(self, stack).run(show)
 
     # --- checkpoints ----------------------------------------------------------------------------
 
@@ -73,12 +80,9 @@ class LocalRun:
         given = [list(item) for item in request.streams] if request.follow else inputs_identity(files)
         return request.identity(given, self.format)
 
-    def _load(self) -> None:
+    def _load(self, directory: Path) -> None:
         """Take up the checkpoint, if there is one."""
-        if self.request.checkpoint is None:
-            return
-        prepare(self.request.checkpoint)
-        found = load(self.request.checkpoint, self._identity)
+        found = load(directory, self._identity)
         if found is None:
             return
         self.resumed, self.progress = True, found.progress

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.opening import InputOptions
+from spaseq.engine.paths import Reads, check_paths
 from spaseq.engine.snapshot import fingerprint
 from spaseq.io.bad_input import Policy
 from spaseq.io.results import OutputFormat
@@ -36,6 +37,15 @@ class RunRequest:
     checkpoint_every: int = CHECKPOINT_EVERY
     max_runs: int | None = 10_000_000
     max_memory: int | None = None
+    query_files: tuple[str, ...] = ()
+    """Where the queries were read, if they were: files that must not be written to."""
+
+    def check_paths(self) -> None:
+        """Refuse to write what is read, before anything is opened for writing."""
+        kept = {"quarantine": self.quarantine} if self.on_bad_input == "quarantine" else {}
+        others = {"query": self.query_files, "background graph": [path for _, path in self.knowledge]}
+        reads = Reads([path for _, path in self.streams], self.input.file_format, others)
+        check_paths({"output": self.output, **kept}, reads, self.checkpoint)
 
     def identity(self, inputs: object, output_format: str) -> dict[str, object]:
         """What two parts of one run must agree on, as JSON knows it; ``inputs`` are what they read."""

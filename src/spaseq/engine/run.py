@@ -13,11 +13,13 @@ from spaseq.engine.inputs import (
     NamedQuery,
     StreamInput,
     as_lateness,
+    as_paths,
     declared_streams,
     pairs,
     resolve_streams,
 )
 from spaseq.engine.opening import InputOptions, Opened, Opener, find_inputs
+from spaseq.engine.paths import Reads, check_paths
 from spaseq.engine.replay import Merge, with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session, SessionOptions
@@ -75,6 +77,14 @@ def run(
     )
     resolved = resolve_streams(queries, pairs(streams))
     inputs = find_inputs(declared_streams(queries), resolved, options)
+    if on_bad_input == "quarantine":
+        given = [path for values in resolved.values() for value in values for path in as_paths(value) or ()]
+        graphs = (
+            [path for path in knowledge.values() if isinstance(path, (str, Path))]
+            if isinstance(knowledge, Mapping)
+            else []
+        )
+        check_paths({"quarantine": Path(quarantine)}, Reads(given, format, {"background graph": graphs}))
     kept = QuarantineFile(Path(quarantine))
     handler = BadInputHandler(on_bad_input, kept if on_bad_input == "quarantine" else None)
     limits = SessionOptions(max_runs, with_events, max_memory=max_memory)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import Observation
 
 from spaseq.algebra.events import SelectForm
+from spaseq.engine.checkpoint import hold
 from spaseq.engine.embedded import as_knowledge
 from spaseq.engine.inputs import resolve_streams
 from spaseq.engine.output import chosen_format
@@ -49,8 +50,12 @@ class SparkRun:
         self.sources: dict[str, list[Source]] = {}
         if not request.follow:
             self.sources = {iri: self.files(iri).found() for iri in self.inputs}
+        request.check_paths()
         self.names = {f"{number}": query for number, query in enumerate(request.queries)}
         check_java()
+        self._held = ExitStack()
+        if request.checkpoint is not None:
+            self._held.callback(hold(request.checkpoint).release)
 
     def files(self, iri: str) -> EventFiles:
         """The files of one stream."""
@@ -59,7 +64,7 @@ class SparkRun:
 
     def run(self, show: Show = unwatched) -> Report:
         """Do the work; how it stands is shown every moment."""
-        with ExitStack() as stack:
+        with self._held, ExitStack() as stack:
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spaseq-")))
             with kept_log() as log:
                 with our_signals():
@@ -69,6 +74,7 @@ class SparkRun:
 
     def run_in(self, spark: SparkSession, work: Path, stack: ExitStack, show: Show = unwatched) -> Report:
         """Do the work in a session that is there already."""
+        stack.enter_context(self._held)
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
         folder = self.request.checkpoint or self._shared_folder(work, stack)
         if self.request.checkpoint is None and not self.request.follow:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
-from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity, prepare
+from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity
 from spaseq.engine.request import Report, Show, Stopped, unwatched
 from spaseq.spark.background import MOMENT, show_tasks
 from spaseq.spark.files import FileParts, read_events, scheduled_events
@@ -34,7 +34,7 @@ class MicroBatches:
     def __init__(self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack) -> None:
         # Workers need not stand in the directory of the command.
         self._run, self._spark, self._folder = run, spark, folder.absolute()
-        prepare(self._folder)
+        self._folder.mkdir(parents=True, exist_ok=True)
         self._partitions = self._identify()
         # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
         shutil.rmtree(self._folder / "bad", ignore_errors=True)

@@ -576,3 +576,22 @@ def killed(process: subprocess.Popen[str], chance: random.Random) -> bool:
     process.communicate()
     assert not through or process.returncode == 0
     return not through
+
+
+def test_a_checkpoint_directory_has_one_run_at_a_time(folder: Path) -> None:
+    """A second start is refused while the first runs, with its number; after a kill the directory is free."""
+    Path("in").mkdir()
+    write("in/0.nq", [trade(10, "H1", 1), trade(20, "H1", 5)])
+    arguments = ["rise.spaseq", "--stream", "S1=in", "--output", "out.jsonl", "--checkpoint", "points"]
+    first = start(*arguments, "--follow")
+    wait_for(lambda: lines_in("out.jsonl") == 1)
+    for engine in ("local", "spark"):
+        second = run(*arguments, "--follow", "--engine", engine)
+        assert (second.exit_code, second.stdout) == (2, "")
+        assert f"the checkpoint directory `points` is in use by process {first.pid}; wait" in second.stderr
+        assert f"(kill {first.pid}), or use another directory" in second.stderr
+    assert lines_in("out.jsonl") == 1
+    first.kill()
+    first.communicate()
+    for _ in range(2):  # a refused run leaves the directory free as well
+        assert "belongs to another run" in run(*arguments).stderr

@@ -72,8 +72,6 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> Run:
         return LocalRun(request, stop)
     from spaseq.spark.command import SparkRun
 
-    if request.input.lateness is not None and not request.follow:
-        _say("warning", "--lateness says nothing here: without --follow Spark sorts the whole input by time")
     return SparkRun(request, given["master"], stop)
 
 
@@ -91,6 +89,13 @@ def _request(given: Arguments) -> RunRequest:
     names = {name for item in queries for s in item.query.rewritten.streams for name in (s.alias, s.iri)}
     graphs = {iri for item in queries for iri in _graphs(item)}
     read = ReadOptions(given["timestamp_predicate"], given["time_unit"], given["triples_per_event"])
+    lateness = as_lateness(given["lateness"])
+    if lateness is not None and not given["follow"]:
+        lateness = None
+        _say(
+            "warning",
+            "--lateness has no effect on a finite input, which is sorted as a whole; it is for --follow",
+        )
     output, quarantine = given["output"], given["quarantine"]
     if output is not None and not output.parent.is_dir():
         raise InvalidArgument(
@@ -102,7 +107,7 @@ def _request(given: Arguments) -> RunRequest:
         streams=tuple(pair(text, "--stream", names) for text in given["streams"]),
         knowledge=tuple(pair(text, "--kb", graphs) for text in given["knowledge"]),
         rdfs=given["rdfs"],
-        input=InputOptions(read, given["file_format"], as_lateness(given["lateness"])),
+        input=InputOptions(read, given["file_format"], lateness),
         output=output,
         output_format=cast("OutputFormat | None", given["output_format"]),
         provenance=given["provenance"],

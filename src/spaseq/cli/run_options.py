@@ -115,8 +115,8 @@ _OPTIONS = (
     _option(
         "--lateness",
         metavar="DURATION",
-        help="How long out-of-order events are waited for, for example 5s. Files are sorted as a whole "
-        "if this is not given, and by Spark always unless --follow is.",
+        help="With --follow: how long out-of-order events are waited for, for example 5s; default 0s. "
+        "A finite input is sorted as a whole; there it changes nothing.",
     ),
     _option(
         "--on-bad-input",

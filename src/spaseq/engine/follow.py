@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -109,4 +108,4 @@ def watch(
             if paths is None:
                 raise InvalidArgument(f"only files can be followed; `{stream.alias}` has events")
             watched.append((stream, paths))
-    return Watch(watched, replace(options, lateness=None), taken)
+    return Watch(watched, options, taken)

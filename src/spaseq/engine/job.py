@@ -107,14 +107,13 @@ class LocalRun:
     def supply(self, reports: Reports, rest: Callable[[float], None]) -> tuple[Supply, Opener]:
         """The events of this run that are still to be handled."""
         request, poll, most = self.request, self.stop.poll, self.request.input.read.batch_events
+        opener = Opener(self.session, reports, request.input, poll=poll)
         if self.buffer is None:
-            opener = Opener(self.session, reports, request.input, poll=poll)
             whole = self.session.needs_whole_instants or request.checkpoint is not None
             reached = self.progress.reached
             return FiniteSupply(
                 opener, self._inputs, whole_instants=whole, most=most, poll=poll, reached=reached
             ), opener
-        opener = Opener(self.session, reports, replace(request.input, lateness=None), poll=poll)
         taken = [*self.progress.taken, *(state.path for state in self.progress.current)]
         return FollowSupply(
             opener,

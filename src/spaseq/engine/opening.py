@@ -1,8 +1,8 @@
-"""Inputs of a run as feeds: small ones are read whole, large ones surveyed, live ones waited for."""
+"""Inputs of a run as feeds: small files are read whole, large ones surveyed, iterators waited for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -20,7 +20,6 @@ from spaseq.io.options import DEFAULTS, ReadOptions
 from spaseq.io.readers import check_source, read_events
 from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import Survey, survey
-from spaseq.model.batch import EventBatch
 from spaseq.settings import settings
 
 _PACKED: Final = 10
@@ -29,7 +28,11 @@ _PACKED: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """How input is read; ``lateness`` in microseconds, None if the input is to be sorted as a whole."""
+    """How input is read.
+
+    ``lateness``, in microseconds, is how long out-of-order events of iterators and of followed directories are
+    waited for. Files and lists of a finite input are sorted as a whole, whatever it is.
+    """
 
     read: ReadOptions = DEFAULTS
     file_format: str | None = None
@@ -50,6 +53,11 @@ class StreamEvents:
 
     stream: Stream
     events: Events
+
+    @property
+    def is_sorted(self) -> bool:
+        """True if all events are there, so that they can be sorted; an iterator may have no end."""
+        return isinstance(self.events, Sequence)
 
 
 Opened = StreamFiles | StreamEvents
@@ -103,13 +111,9 @@ class Opener:
         """How many events there are, if that is known."""
 
     def feeds(self, inputs: Sequence[Opened], *, after: int = BEFORE_ALL) -> list[Feed]:
-        """One feed per file and iterator; with a lateness, one per stream.
-
-        Files that have no event after the time ``after`` are left out.
-        """
-        files = [item for item in inputs if isinstance(item, StreamFiles)]
-        feeds = self._live_files(files) if self._options.lateness is not None else self._files(files, after)
-        return feeds + [self._events(item) for item in inputs if isinstance(item, StreamEvents)]
+        """One feed per file and iterator; files that have no event after the time ``after`` are left out."""
+        files = self._files([item for item in inputs if isinstance(item, StreamFiles)], after)
+        return files + [self._events(item) for item in inputs if isinstance(item, StreamEvents)]
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -127,13 +131,6 @@ class Opener:
             for (stream, source), found in zip(pairs, surveys, strict=True)
             if found.last > after
         ]
-
-    def _live_files(self, inputs: Sequence[StreamFiles]) -> list[Feed]:
-        by_stream: dict[Stream, list[Batches]] = {}
-        for item in inputs:
-            opened = [self._batches(item.stream, source, self._read) for source in item.sources]
-            by_stream.setdefault(item.stream, []).extend(opened)
-        return [self._late(partial(_one_by_one, opened)) for opened in by_stream.values()]
 
     @property
     def _read(self) -> ReadOptions:
@@ -159,18 +156,10 @@ class Opener:
         batches = partial(
             pushed_batches, item.events, item.stream, self._session.streams, self._session.dictionary
         )
-        if self._options.lateness is None and isinstance(item.events, Sequence):
+        if item.is_sorted:
             return WholeFeed(batches)
         self._reports.measure(f"events of {item.stream.alias}", "event")
-        return self._late(batches)
-
-    def _late(self, batches: Batches) -> Feed:
         return LateFeed(batches, self._options.lateness or 0, self._reports.late_in_file)
-
-
-def _one_by_one(opened: Sequence[Batches]) -> Iterator[EventBatch]:
-    for batches in opened:
-        yield from batches()
 
 
 def _unit(source: Source) -> Unit:

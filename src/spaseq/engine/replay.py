@@ -103,6 +103,7 @@ class Merge:
         self._sorted = in_order(concat([item[2] for item in self._ready]))
         self._ready = []
         while len(self._sorted):
+            self._poll()
             batch = self._sorted
             end = min(self._most, len(batch))
             if self._whole and end < len(batch):

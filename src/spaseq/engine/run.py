@@ -18,7 +18,7 @@ from spaseq.engine.inputs import (
     pairs,
     resolve_streams,
 )
-from spaseq.engine.opening import InputOptions, Opened, Opener, find_inputs
+from spaseq.engine.opening import InputOptions, Opened, Opener, StreamEvents, find_inputs
 from spaseq.engine.paths import Reads, check_paths
 from spaseq.engine.replay import Merge, with_end
 from spaseq.engine.reports import Reports
@@ -63,8 +63,8 @@ def run(
 
     ``streams`` gives every declared stream, by alias or IRI, a file, a directory, a glob, a list of those, or
     events. Files and lists need not be in time order: the whole input is sorted. An iterator of events is
-    read as you ask for matches and must be in time order up to the ``lateness``; with a ``lateness`` files
-    are taken the same way, and events that come later are bad input.
+    read as you ask for matches and must be in time order up to the ``lateness``; events that come later are
+    bad input.
 
     ``knowledge`` gives background graphs by IRI: paths or graphs. ``on_bad_input`` is ``fail``, ``skip`` or
     ``quarantine``, which keeps it in the file ``quarantine``. ``max_runs`` and ``max_memory`` (bytes) bound the
@@ -85,6 +85,12 @@ def run(
             else []
         )
         check_paths({"quarantine": Path(quarantine)}, Reads(given, format, {"background graph": graphs}))
+    if lateness is not None and not any(isinstance(i, StreamEvents) and not i.is_sorted for i in inputs):
+        warnings.warn(
+            "`lateness` has no effect here: files and lists of events are sorted as a whole; "
+            "it is for iterators of events",
+            stacklevel=2,
+        )
     kept = QuarantineFile(Path(quarantine))
     handler = BadInputHandler(on_bad_input, kept if on_bad_input == "quarantine" else None)
     limits = SessionOptions(max_runs, with_events, max_memory=max_memory)

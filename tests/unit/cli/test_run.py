@@ -257,13 +257,25 @@ def test_without_an_engine_here_spark_is_asked_for(folder: Path, monkeypatch: py
     assert "use `--engine local`, which works without it" in done.stderr
 
 
-def test_a_lateness_that_spark_has_no_use_for_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without --follow Spark sorts the whole input; an option that does nothing must not be silent."""
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_a_lateness_without_follow_is_told_to_have_no_effect(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    """A finite input is sorted as a whole on both engines; an option that does nothing must not be silent."""
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    given = ["run", "rise.spaseq", "--stream", "S1=two.nq", "--lateness", "5s"]
-    assert "--lateness says nothing here" in CliRunner().invoke(main, given).stderr
-    assert "--lateness says" not in CliRunner().invoke(main, [*given, "--engine", "local"]).stderr
+    given = ["run", "rise.spaseq", "--stream", "S1=two.nq", "--engine", engine]
+    assert "--lateness" not in CliRunner().invoke(main, given).stderr
+    told = CliRunner().invoke(main, [*given, "--lateness", "5s"]).stderr
+    assert "--lateness has no effect on a finite input" in told
+
+
+def test_no_event_of_a_finite_input_is_late(folder: Path) -> None:
+    """Ten seconds out of order with a lateness of one: the match is found, nothing is quarantined."""
+    write("mixed.nq", [trade(20, "H1", 5), trade(10, "H1", 1)])
+    done = run("rise.spaseq", "--stream", "S1=mixed.nq", "--lateness", "1s")
+    assert (done.exit_code, done.stdout.count("\n")) == (0, 1)
+    assert not Path("quarantine.jsonl").exists()
 
 
 # --- bad input ------------------------------------------------------------------------------------
@@ -352,12 +364,11 @@ def lines_in(path: str) -> int:
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_cleanly(folder: Path) -> None:
+def test_ctrl_c_stops_cleanly(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The output so far is whole lines, one sentence says what was done, the status is 130."""
+    monkeypatch.setenv("SPASEQ_SETTINGS", "batch_events=200")
     write("many.nq", trades(60_000))
-    process = start(
-        "rise.spaseq", "--stream", "S1=many.nq", "--provenance", "--lateness", "1s", "--output", "out.jsonl"
-    )
+    process = start("rise.spaseq", "--stream", "S1=many.nq", "--provenance", "--output", "out.jsonl")
     wait_for(lambda: lines_in("out.jsonl") > 0)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
@@ -458,7 +469,7 @@ def test_a_checkpoint_of_another_run_is_refused(folder: Path) -> None:
     for arguments, words in (
         (["fall.spaseq", *base], "the queries differ"),
         (["rise.spaseq", *base, "--provenance"], "provenance was `False` and is `True`"),
-        (["rise.spaseq", *base, "--lateness", "5s"], "lateness was `None` and is `5000000`"),
+        (["rise.spaseq", *base, "--time-unit", "s"], "time unit was `ms` and is `s`"),
     ):
         done = run(*arguments)
         assert done.exit_code == 2
@@ -534,17 +545,14 @@ def test_a_resumed_run_writes_what_an_uninterrupted_one_would(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lateness", [[], ["--lateness", "200s"]], ids=["sorted", "with a lateness"])
-def test_a_run_killed_at_random_moments_loses_nothing_and_says_nothing_twice(
-    folder: Path, lateness: list[str]
-) -> None:
+def test_a_run_killed_at_random_moments_loses_nothing_and_says_nothing_twice(folder: Path) -> None:
     """Killed with signal 9, again and again, until it comes through."""
     Path("in").mkdir()
-    chance, kills = random.Random(len(lateness)), 0
+    chance, kills = random.Random(0), 0
     events = sorted(trades(75_000), key=lambda event: event.time + chance.randrange(100_000_000))
     for number in range(3):
         write(f"in/{number}.nq", events[number * 25_000 : number * 25_000 + 25_000])
-    arguments = ["rise.spaseq", "fall.spaseq", "--stream", "S1=in", *lateness, "--output"]
+    arguments = ["rise.spaseq", "fall.spaseq", "--stream", "S1=in", "--output"]
     whole = start(*arguments, "whole.jsonl")
     whole.communicate()
     while killed(

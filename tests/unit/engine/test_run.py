@@ -139,15 +139,15 @@ def test_an_iterator_may_be_out_of_order_up_to_the_lateness(tmp_path: Path) -> N
     assert '"reason": "late: its time is 1970-01-01T00:00:12Z' in kept.read_text(encoding="utf-8")
 
 
-def test_with_a_lateness_files_are_taken_as_they_come(tmp_path: Path) -> None:
-    """No survey: an event that is too far behind its stream is late, and has its line."""
-    path = write(tmp_path / "a.nq", [trade(20, "c", 1), trade(3, "c", 2), trade(21, "c", 2)])
-    kept = tmp_path / "late.jsonl"
-    with pytest.warns(BadInputWarning):
-        found = list(spaseq.run(RISE, {"S1": path}, lateness="5s", quarantine=kept))
-    assert [(match.begin, match.instant) for match in found] == [(20_000_000, 21_000_000)]
-    assert '"position": 3, "unit": "line"' in kept.read_text(encoding="utf-8")
-    assert len(list(spaseq.run(RISE, {"S1": path}, lateness="20s"))) == 1
+def test_a_lateness_changes_nothing_for_files_and_says_so(tmp_path: Path) -> None:
+    """Files and lists are sorted as a whole: seventeen seconds out of order are not late."""
+    events = [trade(20, "c", 3), trade(3, "c", 2), trade(21, "c", 4)]
+    path = write(tmp_path / "a.nq", events)
+    expected = [match.instant for match in spaseq.run(RISE, {"S1": path})]
+    for given in (path, events):
+        with pytest.warns(UserWarning, match="`lateness` has no effect here"):
+            found = list(spaseq.run(RISE, {"S1": given}, lateness="5s"))
+        assert [match.instant for match in found] == expected == [20_000_000, 21_000_000]
 
 
 def test_matches_come_lazily(tmp_path: Path) -> None:

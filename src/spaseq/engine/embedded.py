@@ -20,12 +20,12 @@ from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.errors import InvalidArgument, listed
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.events import Event, GraphEvent, localised
+from spaseq.model.events import Event, GraphEvent, checked_instant, instant_of, localised
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
 from spaseq.planner.program import build_program
 from spaseq.temporal.durations import parse_duration
-from spaseq.temporal.instants import format_instant, from_datetime, parse_instant
+from spaseq.temporal.instants import LAST_INSTANT, format_instant, from_datetime
 
 if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Source
@@ -97,8 +97,10 @@ class Engine:
             self.program, self.dictionary, self.knowledge, now=wall_clock(), options=options
         )
         wait = parse_duration(lateness) if isinstance(lateness, str) else lateness
-        if wait < 0:
-            raise InvalidArgument(f"lateness cannot be negative: {lateness!r}")
+        if not 0 <= wait <= LAST_INSTANT:
+            raise InvalidArgument(
+                f"lateness is a duration of 0 to {LAST_INSTANT} microseconds, not {lateness!r}"
+            )
         self.buffer = ReorderBuffer(wait, whole_instants=self.machine.needs_whole_instants)
         self.metrics = Metrics()
         self.late_events: list[GraphEvent] = []
@@ -123,7 +125,7 @@ class Engine:
     def advance_to(self, time: datetime | int | str) -> list[Match]:
         """Say that no event before this time will come any more."""
         self._check_open()
-        instant = _instant(time)
+        instant = instant_of(time)
         return list(self._matches(self._step(self.buffer.advance_to(instant), self.buffer.watermark)))
 
     def finish(self) -> list[Match]:
@@ -161,8 +163,9 @@ class Engine:
             if event.stream in (stream.alias, stream.iri):
                 if isinstance(event, Event):
                     return event.to_graph_event(stream.iri, self.dictionary.scopes)
+                time = checked_instant(event.time)
                 renamed = GraphEvent(
-                    stream.iri, event.time, event.triples, event.name, event.source, event.position
+                    stream.iri, time, event.triples, event.name, event.source, event.position
                 )
                 return localised(renamed, self.dictionary.scopes)
         known = listed(stream.alias for stream in self.query.rewritten.streams)
@@ -186,14 +189,6 @@ class Engine:
         """Keep the dictionary from growing for ever on an endless stream."""
         if self._compaction.due():
             self.buffer.remap(self._compaction.run([self.machine], [self.buffer.held]))
-
-
-def _instant(time: datetime | int | str) -> int:
-    if isinstance(time, datetime):
-        return from_datetime(time)
-    if isinstance(time, str):
-        return parse_instant(time, "http://www.w3.org/2001/XMLSchema#dateTime")
-    return time
 
 
 def wall_clock() -> Literal:

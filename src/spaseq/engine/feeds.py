@@ -21,7 +21,7 @@ from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.survey import NEVER, Survey
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.events import Event, GraphEvent, localised
+from spaseq.model.events import Event, GraphEvent, checked_instant, localised
 from spaseq.settings import settings
 
 Batches: TypeAlias = Callable[[], Iterator[EventBatch]]
@@ -167,5 +167,7 @@ def _plain(event: Event | GraphEvent, stream: Stream, dictionary: TermDictionary
         )
     if isinstance(event, Event):
         return event.to_graph_event(stream.iri, dictionary.scopes)
-    renamed = GraphEvent(stream.iri, event.time, event.triples, event.name, event.source, event.position)
+    renamed = GraphEvent(
+        stream.iri, checked_instant(event.time), event.triples, event.name, event.source, event.position
+    )
     return localised(renamed, dictionary.scopes)

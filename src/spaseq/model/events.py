@@ -15,7 +15,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, p
 
 from spaseq.errors import InvalidArgument
 from spaseq.model.terms import BlankScopes, Term, event_key, scoped_label
-from spaseq.temporal.instants import XSD, from_datetime, parse_instant
+from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT, XSD, from_datetime, parse_instant
 
 
 @runtime_checkable
@@ -84,20 +84,7 @@ class Event:
     @property
     def instant(self) -> int:
         """The event's time in microseconds; `InvalidArgument` shows a time that is none."""
-        match self.time:
-            case bool():
-                raise InvalidArgument(f"an event's time is a datetime, a text or an int, not {self.time!r}")
-            case int():
-                return self.time
-            case datetime():
-                return from_datetime(self.time)
-            case str():
-                try:
-                    return parse_instant(self.time, XSD + "dateTime", "ms")
-                except ValueError as error:
-                    raise InvalidArgument(f"the event's time cannot be read: {error}") from None
-            case _:
-                raise InvalidArgument(f"an event's time is a datetime, a text or an int, not {self.time!r}")
+        return instant_of(self.time)
 
     @property
     def graph_name(self) -> Term | None:
@@ -114,6 +101,34 @@ class Event:
         """The event under its stream's IRI, its blank nodes told apart from those of other events."""
         plain = GraphEvent(stream, self.instant, self.triples(), self.graph_name)
         return localised(plain, scopes)
+
+
+def instant_of(time: object) -> int:
+    """A time as users give it, in microseconds; `InvalidArgument` shows one that is none."""
+    match time:
+        case bool():
+            pass
+        case int():
+            return checked_instant(time)
+        case datetime():
+            return checked_instant(from_datetime(time))
+        case str():
+            try:
+                return parse_instant(time, XSD + "dateTime", "ms")
+            except ValueError as error:
+                raise InvalidArgument(f"the event's time cannot be read: {error}") from None
+        case _:
+            pass
+    raise InvalidArgument(f"an event's time is a datetime, a text or an int, not {time!r}")
+
+
+def checked_instant(instant: int) -> int:
+    """The same instant, if it lies in the years 1 to 9999: those that are read, compared and written."""
+    if FIRST_INSTANT <= instant <= LAST_INSTANT:
+        return instant
+    raise InvalidArgument(
+        f"the time {instant} lies outside the years 1 to 9999; an int counts microseconds since 1970"
+    )
 
 
 def term_from(value: object, what: str = "term") -> Term:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from pyoxigraph import NamedNode, Triple
 
 import spaseq
+from spaseq.model.events import GraphEvent
 
 QUERY = """PREFIX : <http://ex.org/> SELECT ?k ?name FROM STREAM S <http://ex.org/s> WHERE { SEQ (A)
 DEFINE GPM A ON S { ?k :v ?v GRAPH <http://ex.org/kb> { ?k :name ?name } } }"""
@@ -30,3 +34,26 @@ def test_a_background_graph_is_replaced_while_the_engine_runs() -> None:
             engine.replace_knowledge("http://ex.org/kb", graph)
         found.append([match.bindings["name"].value[14:] for match in engine.push(event(second))])
     assert found == [["one"], ["two"], [], ["three"]]
+
+
+@pytest.mark.parametrize("time", [2**63 - 1, 10**30, -(10**18)])
+def test_a_time_outside_the_years_1_to_9999_reaches_no_engine(time: int) -> None:
+    """Neither as the time of an event of any sort nor as the time to advance to; the engine goes on."""
+    engine = spaseq.Engine(QUERY, knowledge={"http://ex.org/kb": named("one")})
+    plain = GraphEvent("http://ex.org/s", time, event(0).triples())
+    for refused in (
+        lambda: engine.push(replace(event(0), time=time)),
+        lambda: engine.push(plain),
+        lambda: engine.advance_to(time),
+        lambda: list(spaseq.run(QUERY, {"S": [plain]}, knowledge={"http://ex.org/kb": named("one")})),
+    ):
+        with pytest.raises(spaseq.InvalidArgument, match="outside the years 1 to 9999"):
+            refused()
+    assert len(engine.push(event(1))) == 1
+
+
+@pytest.mark.parametrize("lateness", [-1, 2**63, 10**30])
+def test_a_lateness_that_no_column_of_times_holds_is_refused(lateness: int) -> None:
+    """The error shows it."""
+    with pytest.raises(spaseq.InvalidArgument, match=f"lateness .* not {lateness}"):
+        spaseq.Engine(QUERY, knowledge={"http://ex.org/kb": named("one")}, lateness=lateness)

@@ -11,6 +11,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 from spaseq.errors import InvalidArgument
 from spaseq.model.events import Event, GraphLike, term_from
 from spaseq.model.terms import BlankScopes
+from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 
 A, P = NamedNode("urn:a"), NamedNode("urn:p")
 TRIPLE = Triple(A, P, Literal("05", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#integer")))
@@ -29,6 +30,19 @@ def test_a_time_that_is_none_is_refused(time: object) -> None:
     """The error shows it."""
     with pytest.raises(InvalidArgument, match="time"):
         _ = Event("s", cast("int", time)).instant
+
+
+@pytest.mark.parametrize("time", [FIRST_INSTANT, LAST_INSTANT])
+def test_the_first_and_the_last_instant_are_times(time: int) -> None:
+    """The years 1 to 9999, both ends included."""
+    assert Event("s", time).instant == time
+
+
+@pytest.mark.parametrize("time", [FIRST_INSTANT - 1, LAST_INSTANT + 1, 2**63 - 1, 2**63, -(2**63), 10**30])
+def test_a_time_outside_the_years_1_to_9999_is_refused(time: int) -> None:
+    """A column of 64 bits would let it wrap to a time long ago."""
+    with pytest.raises(InvalidArgument, match=f"the time {time} lies outside the years 1 to 9999"):
+        _ = Event("s", time).instant
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,11 @@ def pieces(draw: st.DrawFn) -> str:
     name = draw(NAMES)
     quads = "".join(draw(st.lists(quad_lines(name), min_size=1, max_size=4)))
     stamp = f"{name} {STAMP} {draw(TIMES)} .{draw(ENDS)}"
-    kind = draw(st.integers(0, 11))
+    kind = draw(st.integers(0, 14))
+    if kind > 11:  # a timestamp inside the graph, and perhaps one beside it
+        subjects = draw(st.lists(IRIS, min_size=1, max_size=2))
+        inside = "".join(f"{subject} {STAMP} {draw(TIMES)} {name} .\n" for subject in subjects)
+        return {12: quads + inside, 13: inside + quads, 14: inside + stamp}[kind]
     if kind < 4:
         return quads + stamp
     if kind < 8:

@@ -1,9 +1,10 @@
 """From quads and timestamps to events, in plain Python (CONTRACT section 3).
 
-A named graph is one event. Its quads are contiguous and its timestamp, a triple of the default graph, is
-directly before or directly after them. `GraphAssembler` follows the input item by item and says how far
-it is settled, so that a reader can drop what is settled and read the rest again with more behind it.
-`spaseq.io.nquads_kernel` does the same on bytes; this file is what it must agree with.
+A named graph is one event. Its quads are contiguous and its timestamp is a triple of the default graph
+directly before or directly after them, or the one value that the timestamp predicate has inside the graph.
+`GraphAssembler` follows the input item by item and says how far it is settled, so that a reader can drop what
+is settled and read the rest again with more behind it. `spaseq.io.nquads_kernel` does the same on bytes; this
+file is what it must agree with. Data sets in another order are brought into this one first (`spaseq.io.regroup`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from spaseq.io.bad_input import BadInput, Unit, excerpt
 from spaseq.model.terms import Term
 from spaseq.temporal.instants import TimeUnit, parse_instant
 
-NO_TIMESTAMP: Final = "the graph {name} has no timestamp directly before or after it"
+NO_TIMESTAMP: Final = "the graph {name} has no timestamp directly before or after it, nor inside it"
 TWO_TIMESTAMPS: Final = "the graph {name} has more than one timestamp"
 NO_GRAPH: Final = "the timestamp of {name} has no graph directly before or after it"
 STRAY: Final = "a triple in the default graph belongs to no event"
@@ -68,7 +69,7 @@ class Damage:
 
 @dataclass(slots=True)
 class _Group:
-    """A run of quads of one graph with the timestamps before and after it."""
+    """Successive quads of one graph with the timestamps before, after and inside them."""
 
     name: NamedNode | BlankNode
     at: Mark
@@ -76,6 +77,7 @@ class _Group:
     before: list[Stamp]
     triples: list[Triple] = field(default_factory=list)
     after: list[Stamp] = field(default_factory=list)
+    inside: list[Stamp] = field(default_factory=list)
     damage: Damage | None = None
 
 
@@ -123,6 +125,8 @@ class GraphAssembler:
         if isinstance(quad.object, Triple) or isinstance(quad.subject, Triple):
             group.damage = group.damage or Damage(QUOTED, at, text or str(quad))
             return
+        if quad.predicate == self._predicate:
+            group.inside.append(Stamp(quad.object, at, text or str(quad)))
         group.triples.append(quad.triple)
 
     def damaged(self, damage: Damage) -> None:
@@ -232,9 +236,10 @@ class GraphAssembler:
             self._finish(group, group.before + group.after)
 
     def _finish(self, group: _Group, stamps: list[Stamp]) -> None:
+        stamps = stamps or group.inside
         if group.damage is not None:
             self._report(group.damage.reason, group.damage.at, group.damage.text)
-        elif len(stamps) != 1:
+        elif len({stamp.value for stamp in stamps}) != 1:
             reason = NO_TIMESTAMP if not stamps else TWO_TIMESTAMPS
             self._report(reason.format(name=shown(group.name)), group.at, group.text)
         else:

@@ -159,7 +159,8 @@ def _event(quads: list[Quad], number: int, options: ReadOptions) -> RawEvent | t
             return NO_GRAPH.format(name=stray[0].subject), str(stray[0])
     elif not plain:
         return NO_GRAPH.format(name=stamps[0].subject), text
-    if len(stamps) != 1:
+    stamps = stamps or [q for q in named if q.predicate == predicate]
+    if len({q.object for q in stamps}) != 1:
         return (TWO_TIMESTAMPS if stamps else NO_TIMESTAMP).format(name=shown), text
     try:
         time = instant_of(stamps[0].object, options.time_unit)

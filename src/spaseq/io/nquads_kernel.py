@@ -67,7 +67,7 @@ class State(Protocol):
     """Where the kernel is: a record of `STATE`.
 
     The open graph has a name, a start, and timestamps before and after it (the first of them, and how many;
-    after it also the second). A waiting timestamp is one whose graph has not come yet. Positions are
+    after it also the second) and inside it (the first, and 2 if there is another value). A waiting timestamp is one whose graph has not come yet. Positions are
     addresses while the kernel runs; ``consumed`` is an offset, ``lines`` counts from where it began.
     """
 
@@ -98,6 +98,10 @@ class State(Protocol):
     second_to: Int
     second_line: Int
     second_at: Int
+    inside: Int
+    inside_from: Int
+    inside_to: Int
+    inside_line: Int
     waiting: Int
     waiting_from: Int
     waiting_to: Int
@@ -198,6 +202,9 @@ def _finish(columns: Columns, state: State, settings: Settings, base: Int) -> No
     if before:
         stamp, stamp_end = state.before_from, state.before_to
         row[STAMP_LINE] = state.before_line
+    elif state.after == 0:
+        stamp, stamp_end = state.inside_from, state.inside_to
+        row[STAMP_LINE] = state.inside_line
     row[TIME] = read_stamp(stamp, stamp_end, settings.scale)
     row[POSITION] = state.first_line
     row[FIRST], row[LAST] = state.first_triple, state.triples
@@ -213,7 +220,8 @@ def _finish(columns: Columns, state: State, settings: Settings, base: Int) -> No
 def _close(columns: Columns, state: State, settings: Settings, base: Int) -> bool:
     """Finish the open graph, if there is one; stop if it has not exactly one timestamp."""
     if state.is_open:
-        if state.before + state.after != 1:
+        beside = state.before + state.after
+        if beside > 1 or (beside == 0 and state.inside != 1):
             return _stop(state)
         _finish(columns, state, settings, base)
     return True
@@ -270,7 +278,7 @@ def _split(columns: Columns, state: State, settings: Settings, base: Int) -> boo
         state.start = state.second_at
     else:
         state.start, state.start_line = state.at, state.line
-    state.after = 0
+    state.after = state.inside = 0
     state.has_blank = 1 if state.name_id < 0 else 0
     state.first_line, state.first_triple, state.rows = state.line, state.triples, 0
     return True
@@ -283,7 +291,7 @@ def _open(columns: Columns, state: State, settings: Settings, terms: Terms, labe
     if not _close(columns, state, settings, base):
         return False
     state.start, state.start_line = state.at, state.line
-    state.before = state.after = 0
+    state.before = state.after = state.inside = 0
     if state.waiting:
         if not _same(spans[6], spans[7], state.waiting_name, state.waiting_name_end):
             return _stop(state)
@@ -325,6 +333,16 @@ def _predicate(state: State, settings: Settings, terms: Terms, known: Longs, spa
             return found
     known[0], known[1], known[2] = spans[2], spans[3], found
     return found
+
+
+@lean
+def _take_inside(state: State, spans: Longs) -> None:
+    """A timestamp inside the open graph, which counts if there is none beside it."""
+    if state.inside == 0:
+        state.inside = 1 if load8(spans[4]) == 34 else 2
+        state.inside_from, state.inside_to, state.inside_line = spans[4], spans[5], state.line
+    elif not _same(spans[4], spans[5], state.inside_from, state.inside_to):
+        state.inside = 2
 
 
 @inlined
@@ -417,6 +435,8 @@ def lex_events(
                     good = _open(columns, state, settings, terms, labels, base)
                 else:
                     good = state.after == 0 or _split(columns, state, settings, base)
+                if good and _is_stamp(spans, settings):
+                    _take_inside(state, spans)
                 good = good and _take_triple(columns, state, settings, terms, labels)
             if not good:
                 break

@@ -223,15 +223,15 @@ class SequenceStage:
         return chain[::-1]
 
     def _warm_up(self, module: ModuleType, values: ValueArrays) -> None:
-        """Compile every kernel by running it on nothing."""
+        """Compile every kernel by running it on one row without candidates."""
         memory = Memory.of(self.tables)
         rows = Rows(
-            np.zeros((0, 2), np.int32),
-            np.zeros((0, 5), np.int64),
-            np.zeros((0, max(len(self.program.variables), 1)), np.int32),
-            np.zeros((0, self.program.width), np.int64),
+            np.zeros((1, 2), np.int32),
+            np.zeros((1, 5), np.int64),
+            np.zeros((1, max(len(self.program.variables), 1)), np.int32),
+            np.zeros((1, self.program.width), np.int64),
         )
-        module.advance(self.tables, memory.store, rows, 0, memory.found, values)
+        module.advance(self.tables, memory.store, rows, 1, memory.found, values)
         module.apply(self.tables, memory.store, rows, 0, memory.found, 0)
         module.mark(memory.store, np.zeros(0, np.bool_))
         module.reenter(self.tables, memory.store)

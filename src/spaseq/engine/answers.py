@@ -31,13 +31,18 @@ Matched = tuple[tuple[str, int, int, int, bytes], ...]
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers as columns of ids, in the order of SELECT (of all variables for CONSTRUCT)."""
+    """Answers as columns of ids, in the order of SELECT (of all variables for CONSTRUCT).
+
+    Whoever decodes them first asks the dictionary whether ``generation`` is still its own.
+    """
 
     time: Longs
     start: Longs
     columns: dict[str, Ints]
     events: list[Matched]
     """Empty if events are not kept."""
+    generation: int
+    """The generation of the dictionary that the ids belong to."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -49,21 +54,25 @@ class Answers:
             self.start[rows],
             {name: ids[rows] for name, ids in self.columns.items()},
             [self.events[number] for number in numbers] if self.events else [],
+            self.generation,
         )
 
-    def remapped(self, mapping: Ints) -> Answers:
+    def remapped(self, mapping: Ints, generation: int) -> Answers:
+        """The same answers after a compaction of the dictionary (old id to new id)."""
         columns = {name: mapping[ids] for name, ids in self.columns.items()}
         events = [tuple((g, s, t, int(mapping[n]), d) for g, s, t, n, d in row) for row in self.events]
-        return Answers(self.time, self.start, columns, events)
+        return Answers(self.time, self.start, columns, events, generation)
 
 
 def stacked(parts: list[Answers]) -> Answers:
     """One after the other."""
+    (generation,) = {part.generation for part in parts}
     return Answers(
         np.concatenate([part.time for part in parts]),
         np.concatenate([part.start for part in parts]),
         {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns},
         [events for part in parts for events in part.events],
+        generation,
     )
 
 
@@ -85,7 +94,9 @@ def first_only(answers: Answers) -> Answers:
     return answers.take(np.arange(len(answers)) < 1)
 
 
-def answer_columns(program: Program, found: Found, evaluator: Evaluator, log: EventLog) -> Answers:
+def answer_columns(
+    program: Program, found: Found, evaluator: Evaluator, log: EventLog, generation: int
+) -> Answers:
     """Project matches on what the query selects."""
     form = program.query.rewritten.form
     variables = program.sequence.variables
@@ -104,7 +115,7 @@ def answer_columns(program: Program, found: Found, evaluator: Evaluator, log: Ev
             columns[name] = scope[name]
     elif isinstance(form, ConstructForm):
         columns = scope
-    return Answers(found.time, found.start, columns, _events(program, found, log))
+    return Answers(found.time, found.start, columns, _events(program, found, log), generation)
 
 
 def _function(program: Program, found: Found, node: Iterated | IterationCount, evaluator: Evaluator) -> Ints:
@@ -155,6 +166,7 @@ def matches(
     """The answers as the objects users see."""
     form, streams = program.query.rewritten.form, program.streams
     for row in range(len(answers)):
+        dictionary.require(answers.generation)
         bindings = {
             name: dictionary.decode(int(ids[row])) for name, ids in answers.columns.items() if ids[row]
         }

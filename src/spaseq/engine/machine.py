@@ -135,7 +135,7 @@ class Machine:
         found = self.stage.step(rows, now, self._values)
         if owned is not None and len(found):
             found = found.take(np.flatnonzero(owned(found)))
-        answers = answer_columns(self.program, found, self.evaluator, self.events)
+        answers = answer_columns(self.program, found, self.evaluator, self.events, self.dictionary.generation)
         self._forget_events()
         return self._certain(answers, now)
 
@@ -214,6 +214,8 @@ class Machine:
         parts.append(keys.values[: len(keys.numbers)])
         if self.open_answers is not None:
             parts += list(self.open_answers.columns.values())
+            names = [event[3] for events in self.open_answers.events for event in events]
+            parts.append(np.array(names, np.int32))
         return np.unique(np.concatenate([part.ravel() for part in parts])).astype(np.int64)
 
     def remap(self, mapping: npt.NDArray[np.int32]) -> None:
@@ -225,6 +227,6 @@ class Machine:
         self.stage.memory.keys.remap(mapping)
         self.assembler.remap(mapping)
         if self.open_answers is not None:
-            self.open_answers = self.open_answers.remapped(mapping)
+            self.open_answers = self.open_answers.remapped(mapping, self.dictionary.generation)
         # The hash of a run is that of its ids.
         self.stage.memory.rebuild()

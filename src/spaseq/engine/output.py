@@ -141,8 +141,11 @@ class Sink:
             return
         name = query.name if self._several else None
         if self._by_columns and query.form == "select":
+            columns = list(answers.columns.items())
             self._out.write(
-                self._lines.lines(answers.time, answers.start, list(answers.columns.items()), query=name)
+                self._lines.lines(
+                    answers.time, answers.start, columns, generation=answers.generation, query=name
+                )
             )
             return
         writer = self._writers[query.form]

@@ -154,7 +154,7 @@ def restore_machine(machine: Machine, blob: bytes, buffer: ReorderBuffer | None 
         found = {column: arrays[f"open.{name}.{column}"] for column in _OPEN}
         machine.assembler.open[name] = Occurrences(**{**found, "slots": ids[found["slots"]]})
     machine.answered = header["answered"]
-    machine.open_answers = _answers(header, arrays, ids)
+    machine.open_answers = _answers(header, arrays, ids, machine.dictionary.generation)
     _restore_events(machine, header, arrays, ids)
     if buffer is not None and "buffer" in header:
         buffer.restore(_held(arrays, ids), header["buffer"]["watermark"], header["buffer"]["latest"])
@@ -181,7 +181,9 @@ def _open(blob: bytes, query: CompiledQuery) -> tuple[dict[str, Any], Arrays]:
     return header, arrays
 
 
-def _answers(header: dict[str, Any], arrays: Arrays, ids: npt.NDArray[np.int32]) -> Answers | None:
+def _answers(
+    header: dict[str, Any], arrays: Arrays, ids: npt.NDArray[np.int32], generation: int
+) -> Answers | None:
     if "answers" not in header:
         return None
     names = header["answers"]["columns"]
@@ -196,6 +198,7 @@ def _answers(header: dict[str, Any], arrays: Arrays, ids: npt.NDArray[np.int32])
             )
             for row in header["answers"]["events"]
         ],
+        generation,
     )
 
 

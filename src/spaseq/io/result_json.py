@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from json.encoder import encode_basestring
 from operator import add
 from typing import TYPE_CHECKING, Final
@@ -120,7 +120,7 @@ def no_match_line(query: str | None = None) -> str:
 class ColumnLines:
     """Matches given as columns of ids, as JSON lines; every distinct term is spelled once.
 
-    Follow a `compact` of the dictionary by itself: ids of another generation are forgotten.
+    Follows a `compact` of the dictionary by itself: ids of an older generation are forgotten, and refused.
     """
 
     __slots__ = ("_dictionary", "_fractions", "_generation", "_seconds", "_terms")
@@ -138,9 +138,11 @@ class ColumnLines:
         starts: npt.NDArray[np.int64],
         columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
         *,
+        generation: int,
         query: str | None = None,
     ) -> bytes:
-        """The lines of many matches; 0 is unbound and absent."""
+        """The lines of many matches; 0 is unbound and absent. ``generation`` is that of the ids."""
+        self._dictionary.require(generation)
         if self._dictionary.promoted and len(times) >= settings().compiled_lines:
             made = self._compiled(times, starts, columns, query)
             if made is not None:
@@ -192,7 +194,7 @@ class ColumnLines:
             known[term] = ntriples_json(self._dictionary.ntriples(term))
         return [known[term] for term in listed]
 
-    def _instants(self, instants: npt.NDArray[np.int64]) -> Iterable[str]:
+    def _instants(self, instants: npt.NDArray[np.int64]) -> list[str]:
         """Instants without their ``Z``; every second and every fraction is spelled once."""
         if len(self._seconds) + len(self._fractions) > settings().cached_texts:
             self._seconds.clear()
@@ -204,7 +206,9 @@ class ColumnLines:
         self._seconds.update(zip(new, _seconds_text(new), strict=True))
         for fraction in set(fractions).difference(self._fractions):
             self._fractions[fraction] = f".{fraction:06d}".rstrip("0") if fraction else ""
-        return map(add, map(self._seconds.__getitem__, seconds), map(self._fractions.__getitem__, fractions))
+        # A list, since the next call may empty the caches.
+        known = map(self._seconds.__getitem__, seconds), map(self._fractions.__getitem__, fractions)
+        return list(map(add, *known))
 
 
 def _seconds_text(seconds: list[int]) -> list[str]:

@@ -8,7 +8,7 @@ terms. A dictionary has one writer at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Final
 
 from spaseq.model.terms import BlankScopes, Term, event_key, scoped_label, term_of
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 
 UNBOUND: Final = 0
 """The id that stands for no term."""
+
+_generations: Final = count()
+
+
+class StaleIds(RuntimeError):
+    """Ids were used with a dictionary that has given their numbers to other terms: a mistake of this project."""
 
 
 class TermDictionary:
@@ -38,8 +44,11 @@ class TermDictionary:
         self._texts: list[str] = [""]
         self._arena: Arena | None = None
         self._decoded: dict[int, Term] = {}
-        self.generation = 0
-        """Grows with every `compact`: ids of different generations must not be mixed."""
+        self.generation = next(_generations)
+        """A number that no other dictionary of the process has, new after every `compact`.
+
+        Ids of different generations must not be mixed.
+        """
         self.scopes = BlankScopes()
         """Keeps blank nodes of different events apart."""
         self.caches: dict[str, object] = {}
@@ -131,6 +140,11 @@ class TermDictionary:
         """The terms of many ids."""
         return [self.decode(int(known)) for known in ids]
 
+    def require(self, generation: int) -> None:
+        """Refuse ids that were given by another dictionary, or by this one before it was compacted."""
+        if generation != self.generation:
+            raise StaleIds(f"ids of generation {generation} were used in generation {self.generation}")
+
     def _check(self, known: int) -> None:
         if not 1 <= known <= len(self):
             raise KeyError(f"no term has the id {known}")
@@ -173,7 +187,7 @@ class TermDictionary:
             self._arena.keep(kept)
             self._ids.clear()
         self._decoded.clear()
-        self.generation += 1
+        self.generation = next(_generations)
         return mapping
 
     def texts(self, first: int = 1) -> list[str]:

@@ -73,6 +73,7 @@ class AnswerRows:
 
     def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
         """The rows of some answers."""
+        dictionary.require(answers.generation)
         form = self._task.program.query.rewritten.form
         identities = self._identities(answers)
         time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)

@@ -70,6 +70,7 @@ class AnswerLines:
 
     def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
         """Write some answers; nothing is left to hand on."""
+        dictionary.require(answers.generation)
         if self._lines is None:
             self._lines = ColumnLines(dictionary)
         order = np.argsort(answers.time, kind="stable")
@@ -92,7 +93,9 @@ class AnswerLines:
 
     def _write(self, answers: Answers, dictionary: TermDictionary, lines: ColumnLines) -> None:
         columns = [(name, shown_ids(dictionary, ids)) for name, ids in answers.columns.items()]
-        text = lines.lines(answers.time, answers.start, columns, query=self._query)
+        text = lines.lines(
+            answers.time, answers.start, columns, generation=answers.generation, query=self._query
+        )
         ends = np.zeros(len(answers) + 1, np.int64)
         ends[1:] = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
         arrays = [

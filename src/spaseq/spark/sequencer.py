@@ -74,13 +74,16 @@ class Sequencer:
         return min(times, default=None)
 
     def advance(self, now: int) -> Answers:
-        """Handle every event before ``now``; events at that time may still come, earlier ones may not."""
+        """Handle every event before ``now``; events at that time may still come, earlier ones may not.
+
+        The ids of the answers are good until the next call, which may compact the dictionary.
+        """
+        self._compact()
         ready, self.held = self._before(now)
         self._stalled = self.waiting
         answers = self._step(ready, now)
         # Instants are handled whole, so nothing of the last one can still be joined.
         self.machine.assembler.open.clear()
-        self._compact()
         return answers
 
     def finish(self) -> Answers:

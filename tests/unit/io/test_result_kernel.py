@@ -50,6 +50,7 @@ def by_python(
             times[i : i + 500],
             starts[i : i + 500],
             [(name, ids[i : i + 500, n]) for n, name in enumerate(names)],
+            generation=dictionary.generation,
             query=query,
         )
         for i in range(0, ROWS, 500)
@@ -62,7 +63,9 @@ def at_once(
 ) -> bytes:
     """The lines in one batch."""
     columns = [(name, ids[:, n]) for n, name in enumerate(("a", "été", "c%s"))]
-    return ColumnLines(dictionary).lines(times, starts, columns, query=query)
+    return ColumnLines(dictionary).lines(
+        times, starts, columns, generation=dictionary.generation, query=query
+    )
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.readers import read_graph_events
 from spaseq.io.result_json import ColumnLines, match_line, no_match_line
 from spaseq.io.results import OutputFormat, default_format, result_writer
-from spaseq.model.dictionary import TermDictionary
+from spaseq.model.dictionary import StaleIds, TermDictionary
 from spaseq.model.matches import Match, MatchedEvent
 from spaseq.model.terms import Term
 
@@ -113,20 +114,37 @@ def test_columns_are_written_like_single_matches(
     ]
     columns = np.array(rows, np.int64).reshape(-1, 4)
     x, y = columns[:, 2].astype(np.int32), columns[:, 3].astype(np.int32)
-    bulk = ColumnLines(terms).lines(columns[:, 0], columns[:, 1], [("x", x), ("y%", y)], query=query)
+    bulk = ColumnLines(terms).lines(
+        columns[:, 0], columns[:, 1], [("x", x), ("y%", y)], generation=terms.generation, query=query
+    )
     assert bulk.decode() == "".join(match_line(match, query=query) for match in matches)
 
 
 def test_the_bulk_writer_follows_a_compacted_dictionary() -> None:
-    """Ids of another generation must not be spelled as before."""
+    """Ids of another generation are not spelled as before, and those of an older one not at all."""
     terms = TermDictionary()
     first, second = terms.encode_many([H1, FIVE])
     lines = ColumnLines(terms)
     instants = np.zeros(1, np.int64)
-    lines.lines(instants, instants, [("x", np.array([first], np.int32))])
+    old = terms.generation
+    lines.lines(instants, instants, [("x", np.array([first], np.int32))], generation=old)
     mapping = terms.compact([second])
-    again = lines.lines(instants, instants, [("x", mapping[[second]])])
+    again = lines.lines(instants, instants, [("x", mapping[[second]])], generation=terms.generation)
     assert '"value":"5"' in again.decode()
+    with pytest.raises(StaleIds):
+        lines.lines(instants, instants, [("x", np.array([first], np.int32))], generation=old)
+
+
+def test_more_instants_than_the_cache_holds_are_printed(change_settings: Callable[..., None]) -> None:
+    """Starts that empty the cache of seconds do not take the times of the same lines with them."""
+    change_settings(cached_texts=2)
+    terms = TermDictionary()
+    lines = ColumnLines(terms)
+    for first in (0, 7):
+        times = np.arange(first, first + 7, dtype=np.int64) * 1_500_000 + 10**12
+        made = lines.lines(times, times - 10**12, [], generation=terms.generation).decode()
+        wanted = [Match(time, time - 10**12, {}) for time in times.tolist()]
+        assert made == "".join(map(match_line, wanted))
 
 
 def test_csv_has_a_header_and_plain_values() -> None:
@@ -191,5 +209,6 @@ def test_wrong_formats_are_refused() -> None:
 def test_many_instants_are_printed_like_one(instants: list[int]) -> None:
     """In bulk, before 1970 and beyond year 9999 too."""
     times = np.array(instants, np.int64)
-    lines = ColumnLines(TermDictionary()).lines(times, times, []).decode().splitlines()
+    terms = TermDictionary()
+    lines = ColumnLines(terms).lines(times, times, [], generation=terms.generation).decode().splitlines()
     assert lines == [match_line(Match(time, time, {})).rstrip() for time in instants]

@@ -16,10 +16,10 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.spark.line_files import AnswerLines, merged_lines
 
 
-def answers(times: list[int], terms: list[int]) -> Answers:
+def answers(times: list[int], terms: list[int], dictionary: TermDictionary) -> Answers:
     """One variable and no events."""
     instants = np.array(times, np.int64)
-    return Answers(instants, instants - 1, {"v": np.array(terms, np.int32)}, [])
+    return Answers(instants, instants - 1, {"v": np.array(terms, np.int32)}, [], dictionary.generation)
 
 
 def written(folder: Path) -> list[bytes]:
@@ -51,7 +51,11 @@ def test_many_files_become_one_in_order_of_time(
             taker = AnswerLines(tmp_path, f"000000-{bucket:05d}-{query:05d}", None)
             for _ in range(4):
                 times = [1_000_000 * chance.randrange(20) for _ in range(chance.randrange(1, 30))]
-                list(taker.take(answers(times, [chance.randrange(1, 51) for _ in times]), dictionary))
+                list(
+                    taker.take(
+                        answers(times, [chance.randrange(1, 51) for _ in times], dictionary), dictionary
+                    )
+                )
                 total += len(times)
             list(taker.close())
     lines = written(tmp_path)
@@ -71,7 +75,7 @@ def test_the_output_grows_by_what_the_files_give_back(
     change_settings(line_piece=10, line_file_bytes=1)
     dictionary = TermDictionary(['"x"'])
     taker = AnswerLines(tmp_path, "000000-00000-00000", None)
-    list(taker.take(answers(list(range(1000)), [1] * 1000), dictionary))
+    list(taker.take(answers(list(range(1000)), [1] * 1000, dictionary), dictionary))
     list(taker.close())
     left = [len(list(tmp_path.glob("*.arrow"))) for _ in merged_lines(tmp_path)]
     assert len(left) == 100
@@ -81,11 +85,15 @@ def test_the_output_grows_by_what_the_files_give_back(
 def test_a_task_that_is_done_again_replaces_what_it_wrote(tmp_path: Path) -> None:
     """One that was cut off has written nothing that anybody sees."""
     dictionary = TermDictionary(['"x"'])
-    list(AnswerLines(tmp_path, "000000-00000-00000", None).take(answers([1, 2], [1, 1]), dictionary))
+    list(
+        AnswerLines(tmp_path, "000000-00000-00000", None).take(
+            answers([1, 2], [1, 1], dictionary), dictionary
+        )
+    )
     assert written(tmp_path) == []
     for _ in range(2):
         taker = AnswerLines(tmp_path, "000000-00000-00000", "q")
-        list(taker.take(answers([1, 2], [1, 1]), dictionary))
+        list(taker.take(answers([1, 2], [1, 1], dictionary), dictionary))
         list(taker.close())
     assert len(written(tmp_path)) == 2
     assert written(tmp_path)[0].startswith(b'{"query":"q","time":')
@@ -96,8 +104,8 @@ def test_of_two_attempts_at_a_task_one_counts_as_a_whole(tmp_path: Path) -> None
     dictionary = TermDictionary(['"x"'])
     first, second_ = (AnswerLines(tmp_path, "000000-00000-00000", None) for _ in range(2))
     for times in ([5], [3], [1]):
-        list(first.take(answers(times, [1]), dictionary))
-    list(second_.take(answers([1, 3, 5], [1, 1, 1]), dictionary))
+        list(first.take(answers(times, [1], dictionary), dictionary))
+    list(second_.take(answers([1, 3, 5], [1, 1, 1], dictionary), dictionary))
     list(first.close())
     assert len(written(tmp_path)) == 3
     list(second_.close())
@@ -111,7 +119,7 @@ def test_blank_nodes_leave_without_the_mark_of_their_worker(tmp_path: Path, prom
     if promoted:
         dictionary.promote()
     taker = AnswerLines(tmp_path, "000000-00000-00000", None)
-    list(taker.take(answers([1, 2, 3], [1, 2, 0]), dictionary))
+    list(taker.take(answers([1, 2, 3], [1, 2, 0], dictionary), dictionary))
     list(taker.close())
     lines = written(tmp_path)
     assert b'"b-e0123456789abcdef"' in lines[1]

@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from spaseq.engine.answers import matches
 from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import StaleIds
 from spaseq.planner.compiled import compile_query
 from spaseq.spark import bucket_state
 from spaseq.spark.answer_rows import RowForm
@@ -22,6 +24,7 @@ from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.mapper import Mapper
 from spaseq.spark.packing import IncompatibleState
 from spaseq.spark.places import Place
+from spaseq.spark.sequencer import Sequencer
 from spaseq.spark.stream_stage import Input, Work
 
 STREAM = "http://ex.org/s"
@@ -144,6 +147,41 @@ def test_a_state_taken_up_anywhere_goes_on_as_if_nothing_had_happened(
     assert found[0], "the shape finds something"
     for answers in found[1:]:
         assert answers == found[0]
+
+
+@pytest.mark.parametrize(("seq", "window", "partition"), SHAPES)
+@pytest.mark.parametrize("promoted", [3, 10**9])
+def test_a_compacted_dictionary_changes_no_answer(
+    seq: str, window: str, partition: str, promoted: int, change_settings: Callable[..., None]
+) -> None:
+    """Answers are shown with the terms they were found with, however often ids are given anew."""
+    events = random_events(3, 160, 4)
+    found = []
+    for size in (10**9, 4):
+        change_settings(compacted_bucket_terms=size, promoted_terms=promoted)
+        stream = Stream(seq, window, partition, provenance=True)
+        rows = [row for at in range(0, 160, 7) for row in stream.feed(events[at : at + 7], cold=False)]
+        found.append(sorted(str(row) for row in [*rows, *stream.feed([], cold=False, end=True)]))
+    assert found[0]
+    assert found[0] == found[1]
+
+
+def test_answers_of_an_older_generation_are_refused(change_settings: Callable[..., None]) -> None:
+    """Their ids mean other terms by now, so showing them must fail, not lie."""
+    change_settings(compacted_bucket_terms=4)
+    stream = Stream("A ; B")
+    sequencer = Sequencer(stream.job, stream.job.tasks[0], 0)
+    batch = stream.batch([(1, "a", "k", "1"), (2, "b", "k", "2")])
+    for _, _, block in stream.mapper.blocks(batch, np.arange(2), ""):
+        sequencer.add(block)
+    answers = sequencer.advance(10)
+    assert len(answers) == 1
+    sequencer.advance(20)
+    taker = RowForm(together=False).taker(stream.job, 0, 0, 0)
+    with pytest.raises(StaleIds):
+        list(taker.take(answers, sequencer.dictionary))
+    with pytest.raises(StaleIds):
+        list(matches(stream.job.tasks[0].program, answers, sequencer.dictionary, ""))
 
 
 @pytest.mark.parametrize("cold", [False, True])

@@ -34,6 +34,7 @@ class Feed:
 
     def __init__(self, folder: Path, *more: str) -> None:
         self.folder, self.count, self._more = folder / "in", 0, more
+        self.events = self.bad = 0
         self.folder.mkdir()
         (folder / "query.spaseq").write_text(QUERY)
 
@@ -45,6 +46,7 @@ class Feed:
         if last:
             events.append(_event(at + 60_000_000, "nothing", 0, 0))
         text = nquads(events, first=1000 * self.count) + (BAD if self.count % 4 == 1 else "")
+        self.events, self.bad = self.events + len(events), self.bad + text.count(BAD)
         hidden = self.folder.parent / "unfinished"
         hidden.write_text(text)
         hidden.rename(self.folder / f"{self.count:04d}.nq")
@@ -116,6 +118,8 @@ def test_a_followed_run_killed_ten_times_loses_nothing_and_repeats_nothing(tmp_p
         process.wait_for(lambda: _files_taken(spark) == feed.count)
         process.interrupt()
         assert process.end() == 0, process.err
+        assert f"{feed.bad:,} bad events quarantined" in process.err
+        assert f"{feed.events:,} events read" in process.err
     feed.undisturbed()
     feed.same()
 
@@ -135,8 +139,12 @@ def test_a_finite_run_killed_and_resumed_with_fewer_cores_writes_the_same(
             process.wait_for(lambda: _batches(spark, "offsets") > begun)  # noqa: B023
             time.sleep(1.5 * chance.random())
     ended = _batches(spark, "commits")
-    with feed.run("spark", "found", *options, "local[2]") as process:
-        assert process.end() == 0, process.err
+    for words in ("", "this run had ended"):  # started once more, it tells the same
+        with feed.run("spark", "found", *options, "local[2]") as process:
+            assert process.end() == 0, process.err
+            assert f"{feed.bad:,} bad events quarantined" in process.err
+            assert words in process.err
+    assert json.loads((tmp_path / "points" / "output.json").read_text())["events"] == feed.events
     assert 0 < ended < _batches(spark, "commits") > 5
     feed.undisturbed()
     feed.same()

@@ -10,8 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import Observation
-
 from spaseq.algebra.events import SelectForm
 from spaseq.engine.checkpoint import hold
 from spaseq.engine.embedded import as_knowledge
@@ -29,7 +27,7 @@ from spaseq.spark.line_files import COUNTED, LineFiles
 from spaseq.spark.matching import MatchOptions, answers_of
 from spaseq.spark.problems import kept_log
 from spaseq.spark.run_batches import MicroBatches
-from spaseq.spark.run_output import Writing
+from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Writing
 from spaseq.spark.schemas import all_answer_columns
 from spaseq.spark.session import check_java, new_session
 
@@ -95,9 +93,9 @@ class SparkRun:
         """True if matches must name their events and themselves; CONSTRUCT names its graphs by them."""
         return self.request.provenance or any(form_of(query) == "construct" for query in self.request.queries)
 
-    def options(self, quarantine: Path) -> dict[str, Any]:
-        """What `read_events` and `match_all` have in common."""
-        return {"on_bad_input": self.request.on_bad_input, "quarantine": str(quarantine)}
+    def options(self, folder: Path) -> dict[str, Any]:
+        """What `read_events` and `match_all` have in common; bad events are kept in this folder."""
+        return {"on_bad_input": self.request.on_bad_input, "quarantine": str(folder / BAD)}
 
     @property
     def by_lines(self) -> bool:
@@ -106,28 +104,26 @@ class SparkRun:
         plain = all(isinstance(form, SelectForm) and not form.distinct for form in forms)
         return plain and self.format == "jsonl" and not self.request.provenance
 
-    def answers(
-        self, streams: Mapping[str, DataFrame | FileParts], folder: Path, quarantine: Path, **more: Any
-    ) -> DataFrame:
-        """The answers of all queries, for `write` to put in this folder."""
+    def answers(self, streams: Mapping[str, DataFrame | FileParts], folder: Path, **more: Any) -> DataFrame:
+        """The answers of all queries, for `write`; what workers write goes into this folder."""
         queries = {name: query.query for name, query in self.names.items()}
         limits = {"max_runs": self.request.max_runs, "max_memory": self.request.max_memory}
-        options = {**self.options(quarantine), **limits, **more}
+        options = {**self.options(folder), "counts": str(folder / COUNTS), **limits, **more}
         known = MatchOptions(provenance=self.identified, **options)
         if not self.by_lines:
             columns = all_answer_columns(provenance=self.identified)
             return answers_of(queries, streams, self.knowledge, columns, known, RowForm(together=True))
         several = len(self.names) > 1
         names = tuple(query.name if several else None for query in self.request.queries)
-        lines = LineFiles(str(folder.absolute()), names)
+        lines = LineFiles(str(folder / ANSWERS), names)
         return answers_of(queries, streams, self.knowledge, COUNTED, known, lines)
 
     def write(self, answers: DataFrame, folder: Path) -> None:
-        """Find answers and put them in a folder, in files in order of time; workers that write lines need no more."""
+        """Find answers and put them in files in order of time; workers that write lines need no more."""
         if self.by_lines:
             answers.write.format("noop").mode("overwrite").save()
         else:
-            answers.sortWithinPartitions("time", "start").write.parquet(str(folder))
+            answers.sortWithinPartitions("time", "start").write.parquet(str(folder / ANSWERS))
 
 
 # --- a finite input at once -----------------------------------------------------------------------
@@ -137,21 +133,20 @@ class _Finite:
     """All of a finite input in one job."""
 
     def __init__(self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack) -> None:
-        self._run, self._spark, self._folder = run, spark, folder
+        self._run, self._spark, self._folder = run, spark, folder.absolute()
         self._writing = Writing(run.request, run.names, run.format, stack, None)
 
     def run(self, show: Show) -> Report:
         """Read, match and write."""
         run, request = self._run, self._run.request
-        quarantine, answers = self._folder / "bad", self._folder / "answers"
-        policy = checked_policy(request.on_bad_input, str(quarantine))
+        folder, quarantine = self._folder, str(self._folder / BAD)
+        policy = checked_policy(request.on_bad_input, quarantine)
         streams = {
-            iri: parts_now(self._spark, replace(run.files(iri), on_bad=policy, quarantine=str(quarantine)))
+            iri: parts_now(self._spark, replace(run.files(iri), on_bad=policy, quarantine=quarantine))
             for iri in run.inputs
         }
-        counted = Observation("spaseq")
-        found = run.answers(streams, answers, quarantine, metrics=counted)
-        job = Background(lambda: run.write(found, answers))
+        found = run.answers(streams, folder)
+        job = Background(lambda: run.write(found, folder))
         try:
             while not job.ends_within(MOMENT):
                 run.stop.poll()
@@ -160,9 +155,7 @@ class _Finite:
             self._spark.sparkContext.cancelAllJobs()
             return Report(self._writing.status, run.stop.signal)
         job.result()
-        record = self._writing.record
-        record.events, record.bad = counted.get["events"] or 0, counted.get["bad"] or 0
-        self._writing.take(answers, sorted(quarantine.glob("*.jsonl")))
+        self._writing.take(folder, 0)
         self._writing.finish()
         show(self._writing.status)
         return Report(self._writing.status)

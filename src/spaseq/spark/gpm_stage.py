@@ -23,6 +23,7 @@ from spaseq.spark.places import Place, placed
 from spaseq.spark.schemas import ARROW_BLOCKS, CLOCKS, CONTROL
 from spaseq.spark.sequence_stage import Shared
 from spaseq.spark.sources import Split
+from spaseq.spark.tallies import write_tally
 from spaseq.spark.warm import settle
 from spaseq.spark.watermark import Progress
 
@@ -98,6 +99,9 @@ class MatchParts:
                     yield from work.take(events, place.arrivals(numbers))
                     mapper.forget()
             yield work.last(bad.count)
+        if job.counts is not None:
+            counted = {"events": work.events, "bad": bad.count}
+            write_tally(job.counts, f"read-{self._stream}-{place.name}", counted)
         settle("GPM")
 
     def _parts(self, batch: pa.RecordBatch) -> Iterator[Split | Promise]:

@@ -63,6 +63,8 @@ class Job:
     """For an endless input the name of every bucket, chosen so that Spark puts each on a partition of its own."""
     punctual: bool = False
     """True if the input makes sure that no event is late, so that nobody needs to judge it."""
+    counts: str | None = None
+    """A folder in which tasks leave what they have counted."""
 
     @property
     def streaming(self) -> bool:

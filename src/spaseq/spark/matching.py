@@ -64,6 +64,8 @@ class MatchOptions:
     metrics: Observation | str | None = None
     punctual: bool = False
     """True if the input itself makes sure that nothing comes late, as a schedule does."""
+    counts: str | None = None
+    """A folder that all workers see, in which tasks leave what they have counted (`spaseq.spark.tallies`)."""
 
 
 def match(
@@ -237,6 +239,7 @@ def _job(
         None if options.stream_lag is None else _microseconds(options.stream_lag, "stream_lag"),
         bucket_places(buckets, partitions) if streaming else (),
         options.punctual,
+        options.counts,
     )
 
 

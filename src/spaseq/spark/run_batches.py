@@ -13,7 +13,7 @@ from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity
 from spaseq.engine.request import Report, Show, Stopped, unwatched
 from spaseq.spark.background import MOMENT, show_tasks
 from spaseq.spark.files import FileParts, read_events, scheduled_events
-from spaseq.spark.run_output import Record, Writing
+from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Record, Writing
 from spaseq.spark.schedule import Schedule, make_schedule
 
 if TYPE_CHECKING:
@@ -37,10 +37,11 @@ class MicroBatches:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._partitions = self._identify()
         # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
-        shutil.rmtree(self._folder / "bad", ignore_errors=True)
+        for name in (BAD, COUNTS):
+            shutil.rmtree(self._folder / name, ignore_errors=True)
         self._writing = Writing(run.request, run.names, run.format, stack, Record.load(self._folder))
         self._query: StreamingQuery | None = None
-        self._counted = -1
+        self._timed = -1
         self.seconds: list[float] = []
         """How long every micro-batch took."""
 
@@ -71,8 +72,7 @@ class MicroBatches:
         # A resumed run may have other cores, but its keys stay where they were.
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._partitions))
         more["partitions"] = self._partitions
-        folders = self._folder / "answers", self._folder / "bad"
-        answers = self._run.answers(frames, *folders, metrics="spaseq", **more)
+        answers = self._run.answers(frames, self._folder, **more)
         trigger = {"processingTime": LOOK} if request.follow else {"availableNow": True}
         writer = answers.writeStream.foreachBatch(self._take)
         writer = writer.option("checkpointLocation", str(self._folder / "spark"))
@@ -80,15 +80,17 @@ class MicroBatches:
         try:
             while self._query.isActive and not writing.answered:
                 self._run.stop.wait(MOMENT)
-                if writing.record.batch > self._counted:
-                    self._count()
+                if writing.record.batch > self._timed:
+                    self._time()
                 show_tasks(show, writing.status, self._spark)
         except Stopped:
             self._query.stop()
-            return Report(writing.status, self._run.stop.signal)
+            # What was kept counts, not a micro-batch that was stopped in the middle.
+            kept = Record.load(self._folder) or Record()
+            return Report(kept.status, self._run.stop.signal)
         self._query.stop()
         self._query.awaitTermination()  # raises what the query failed of
-        self._count()
+        self._time()
         writing.finish()
         writing.record.finished = True
         writing.sync()
@@ -106,7 +108,7 @@ class MicroBatches:
                 timestamp_predicate=read.timestamp_predicate,
                 time_unit=read.time_unit,
                 triples_per_event=read.triples_per_event,
-                **self._run.options(self._folder / "bad"),
+                **self._run.options(self._folder),
             )
             for iri, paths in self._run.inputs.items()
         }
@@ -121,7 +123,7 @@ class MicroBatches:
         else:
             make_schedule(self._spark, self._run.sources, read).save(path)
         files = {iri: self._run.files(iri) for iri in self._run.inputs}
-        options = self._run.options(self._folder / "bad")
+        options = self._run.options(self._folder)
         parts: dict[str, DataFrame | FileParts] = {
             iri: scheduled_events(self._spark, files[iri], path, iri, **options) for iri in files
         }
@@ -129,32 +131,24 @@ class MicroBatches:
 
     def _take(self, answers: DataFrame, batch: int) -> None:
         """One micro-batch; Spark may come with the last one again after a crash."""
-        writing, parts = self._writing, self._folder / "answers"
+        writing, folder = self._writing, self._folder
         if batch <= writing.record.batch:
             # Written already, but Spark has not noted it; its state must still be brought up to date.
             answers.write.format("noop").mode("overwrite").save()
             return
-        shutil.rmtree(parts, ignore_errors=True)
-        self._run.write(answers, parts)
-        bad = sorted((self._folder / "bad").glob(f"*-{batch:06d}-*.jsonl"))
-        writing.take(parts, bad)
+        shutil.rmtree(folder / ANSWERS, ignore_errors=True)
+        self._run.write(answers, folder)
+        bad = writing.take(folder, batch)
         writing.sync()
         writing.record.batch = batch
-        writing.record.save(self._folder)
+        writing.record.save(folder)
         for file in bad:
             file.unlink()
 
-    def _count(self) -> None:
-        """What Spark has counted of the micro-batches so far."""
+    def _time(self) -> None:
+        """How long the micro-batches took that have ended."""
         assert self._query is not None
         for report in self._query.recentProgress:
-            if report.batchId > self._counted:
-                self._counted = report.batchId
+            if report.batchId > self._timed:
+                self._timed = report.batchId
                 self.seconds.append(report.durationMs["triggerExecution"] / 1000)
-                observed = report.observedMetrics
-                row, late = observed.get("spaseq"), observed.get("spaseq_late")
-                if row is not None:
-                    self._writing.record.events += row["events"] or 0
-                    self._writing.record.bad += row["bad"] or 0
-                if late is not None:
-                    self._writing.record.bad += late["late"] or 0

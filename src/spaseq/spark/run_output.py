@@ -18,7 +18,10 @@ from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.results import Form, OutputFormat, ResultWriter, result_writer
 from spaseq.spark.answer_files import merged
 from spaseq.spark.line_files import merged_lines
+from spaseq.spark.tallies import take_tallies
 
+ANSWERS, BAD, COUNTS = "answers", "bad", "counts"
+"""Folders in which workers leave answers, bad input and what they have counted."""
 _RECORD: Final = "output.json"
 
 
@@ -33,6 +36,11 @@ class Record:
     events: int = 0
     matches: dict[str, int] = field(default_factory=dict)
     finished: bool = False
+
+    @property
+    def status(self) -> Status:
+        """How the run stands."""
+        return Status(self.events, sum(self.matches.values()), 0, self.bad)
 
     def save(self, folder: Path) -> None:
         fresh = folder / f".{_RECORD}.new"
@@ -82,8 +90,12 @@ class Writing:
         if resumed:
             self._quarantine.cut(record.quarantine)
 
-    def take(self, answers: Path, bad: list[Path]) -> None:
-        """Write the answers in part files, lines or rows, and the bad input that tasks have kept."""
+    def take(self, folder: Path, batch: int) -> list[Path]:
+        """Write the answers that tasks have left in a folder, lines or rows, and the bad input; add up what they counted.
+
+        The result are the files of bad input, which may go.
+        """
+        answers = folder / ANSWERS
         for piece in merged_lines(answers):
             self._out.write(memoryview(piece.text))
             for number, count in piece.counts.items():
@@ -93,10 +105,15 @@ class Writing:
             self._writers[form_of(query)].write(match, query.name if self._several else None)
             self.record.matches[name] = self.record.matches.get(name, 0) + 1
         self._out.flush()
+        bad = sorted((folder / BAD).glob(f"*-{batch:06d}-*.jsonl"))
         found = [json.loads(line) for file in bad for line in file.read_text(encoding="utf-8").splitlines()]
         for each in sorted(found, key=lambda each: (each["source"], each["position"])):
             self._quarantine.write(BadInput(**each))
         self._quarantine.flush()
+        counted = take_tallies(folder / COUNTS, batch)
+        self.record.events += counted["events"]
+        self.record.bad += counted["bad"]
+        return bad
 
     def sync(self) -> None:
         """Hand everything to the disk and note how much there is."""
@@ -119,7 +136,7 @@ class Writing:
     @property
     def status(self) -> Status:
         """How the run stands."""
-        return Status(self.record.events, sum(self.record.matches.values()), 0, self.record.bad)
+        return self.record.status
 
     @property
     def answered(self) -> bool:

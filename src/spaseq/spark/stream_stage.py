@@ -25,6 +25,7 @@ from spaseq.spark.job import Job
 from spaseq.spark.packing import IncompatibleState
 from spaseq.spark.places import Place
 from spaseq.spark.schemas import CLOCKS, CONTROL
+from spaseq.spark.tallies import write_tally
 from spaseq.spark.warm import settle
 from spaseq.spark.watermark import BEFORE_ALL, Progress
 from spaseq.temporal.instants import format_instant
@@ -49,6 +50,8 @@ def micro_batch(
     with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
         found = work.run(_input(rows), form, bad)
         answers: list[bytes | None] = [_stream(batch) for batch in found]
+    if job.counts is not None and work.late:
+        write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"bad": work.late})
     settle("sequence")
     if answers or work.late:
         counts = [work.late, *([0] * max(0, len(answers) - 1))]

@@ -16,8 +16,9 @@ from spaseq.engine.reorder import BEFORE_ALL
 from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session
 from spaseq.io.bad_input import Unit
+from spaseq.io.growing import Span, is_packed, read_source
 from spaseq.io.options import DEFAULTS, ReadOptions
-from spaseq.io.readers import check_source, read_events
+from spaseq.io.readers import check_source
 from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import Survey, survey
 from spaseq.settings import settings
@@ -87,8 +88,8 @@ def sizes(inputs: Sequence[Opened]) -> int:
     for item in inputs:
         if isinstance(item, StreamFiles):
             for source in item.sources:
-                packed = source.path.suffix.lower() in (".gz", ".zst", ".zstd")
-                total += source.path.stat().st_size * (_PACKED if packed else 1)
+                size = source.size if isinstance(source, Span) else source.path.stat().st_size
+                total += size * (_PACKED if is_packed(source.path) else 1)
     return total
 
 
@@ -139,16 +140,9 @@ class Opener:
 
     def _batches(self, stream: Stream, source: Source, options: ReadOptions) -> Batches:
         self._reports.measure(source.name, _unit(source))
-        return partial(
-            read_events,
-            source.path,
-            stream=stream.iri,
-            dictionary=self._session.dictionary,
-            streams=self._session.streams,
-            file_format=source.format,
-            options=options,
-            on_bad=self._reports,
-        )
+        session = self._session
+        index = session.streams.index(stream.iri)
+        return partial(read_source, source, stream.iri, index, session.dictionary, options, self._reports)
 
     # --- events ---------------------------------------------------------------------------------
 

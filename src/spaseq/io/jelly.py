@@ -24,7 +24,9 @@ from spaseq.io.options import ReadOptions
 from spaseq.io.sources import ByteReader
 from spaseq.model.terms import Term
 
-_LONGEST_FRAME: Final = 1 << 30
+LONGEST_FRAME: Final = 1 << 30
+UNDECODABLE: Final = "the frame cannot be decoded"
+"""How the reason for the last thing that is read of a damaged file begins."""
 
 
 def read_jelly(reader: ByteReader, options: ReadOptions, source: str) -> Iterator[Step]:
@@ -41,10 +43,17 @@ def read_jelly(reader: ByteReader, options: ReadOptions, source: str) -> Iterato
             elif event is not None:
                 yield Step([], [BadInput(event[0], source, number, "frame", excerpt(event[1]))], 0, 0)
     except _Undecodable as error:
-        yield Step([], [BadInput(f"the frame cannot be decoded: {error}", source, number + 1, "frame")], 0, 0)
+        yield Step([], [BadInput(f"{UNDECODABLE}: {error}", source, number + 1, "frame")], 0, 0)
     else:
         if reader.damage is not None:
             yield Step([], [BadInput(reader.damage, source, number + 1, "frame")], 0, 0)
+
+
+def is_delimited(data: bytes) -> bool:
+    """True if a Jelly file that begins so holds frames with their lengths, not one frame alone."""
+    from pyjelly.parse.ioutils import delimited_jelly_hint
+
+    return bool(delimited_jelly_hint(data[:3]))
 
 
 class _Undecodable(Exception):
@@ -94,7 +103,7 @@ class _FrameInput(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes; a length that no frame has is refused before memory is asked for."""
-        if size > _LONGEST_FRAME:
+        if size > LONGEST_FRAME:
             raise ValueError(f"a frame of {size} bytes is too long")
         again = self._again if size < 0 else self._again[:size]
         self._again = self._again[len(again) :]

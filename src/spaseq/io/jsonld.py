@@ -45,6 +45,11 @@ class JsonLdReader:
         self._begun = False
         self._context: bytes | None = None
 
+    @property
+    def inside(self) -> bool:
+        """True in the middle of a document that is taken apart: what follows needs its context."""
+        return self._context is not None
+
     def step(self, data: bytes, first_line: int, end: End | None) -> Step:
         """Events of a piece of JSON-LD; what is not settled waits for more, unless this is the end."""
         assembler = GraphAssembler(self._options.timestamp_predicate, self._options.time_unit, self._source)

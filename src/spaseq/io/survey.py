@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.io.bad_input import BadInput
+from spaseq.io.growing import read_source
 from spaseq.io.options import DEFAULTS, ReadOptions
-from spaseq.io.readers import read_events
 from spaseq.io.sources import Source
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
@@ -60,15 +60,7 @@ def survey(
 ) -> Survey:
     """Find the times of a file; ``poll`` is called now and then and may raise to end it."""
     bare = replace(options, needed_predicates=frozenset(), keep_names=False)
-    batches = read_events(
-        source.path,
-        stream=_STREAM,
-        dictionary=TermDictionary(),
-        streams=[_STREAM],
-        file_format=source.format,
-        options=bare,
-        on_bad=_pass_over,
-    )
+    batches = read_source(source, _STREAM, 0, TermDictionary(), bare, _pass_over)
     found = _Times()
     for batch in batches:
         poll()

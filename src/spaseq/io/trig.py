@@ -95,6 +95,11 @@ class TrigReader:
         self._source = source
         self._declared = Declarations()
 
+    @property
+    def prologue(self) -> str:
+        """The declarations in force where reading has come to."""
+        return self._declared.text.decode()
+
     def step(self, data: bytes, first_line: int, end: End | None) -> Step:
         """Events of a piece of TriG; what is not settled waits for more, unless this is the end."""
         assembler = GraphAssembler(self._options.timestamp_predicate, self._options.time_unit, self._source)

@@ -1,8 +1,7 @@
 """Byte sources that are no whole files: a part of an N-Quads file, and a value in memory.
 
-A large N-Quads file is read in parts. All lines of an event name its graph: its quads as their fourth term, its
-timestamp as its subject. So where the name changes from one line to the next, an event ends, and there a file
-may be cut (`cut_after`). Every reader finds the same cuts, so no event is cut and none is read twice.
+A large N-Quads file is read in parts, which end at cuts (`spaseq.io.cuts`). Every reader finds the same cuts, so no
+event is divided and none is read twice.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-from pyoxigraph import DefaultGraph, NamedNode
-
-from spaseq.io.lines import parse_line
+from spaseq.io.cuts import cut_after
 from spaseq.io.sources import ByteReader, Format, Source
 
 _BLOCK: Final = 1 << 20
@@ -84,53 +81,3 @@ def _between(file: BinaryIO | io.FileIO, begin: int, end: int | None) -> Iterato
     while left > 0 and (block := file.read(min(left, _BLOCK))):
         left -= len(block)
         yield block
-
-
-def cut_after(file: BinaryIO | io.FileIO, offset: int, predicate: str) -> int:
-    """The first cut at a line that follows the one in which ``offset`` lies; the file's size if there is none.
-
-    A cut lies between two lines that are both readable and name different graphs.
-    """
-    if offset <= 0:
-        return 0
-    stamp = NamedNode(predicate)
-    file.seek(offset)
-    at = offset
-    lines = _lines(file)
-    at += len(next(lines, b""))
-    before: str | None = None
-    for line in lines:
-        name = _graph_of(line, stamp)
-        if name is not None:
-            if before is not None and name and before and name != before:
-                return at
-            before = name
-        at += len(line)
-    return at
-
-
-def _lines(file: BinaryIO | io.FileIO) -> Iterator[bytes]:
-    rest = b""
-    while block := file.read(1 << 16):
-        *whole, rest = (rest + block).split(b"\n")
-        for line in whole:
-            yield line + b"\n"
-    if rest:
-        yield rest
-
-
-def _graph_of(line: bytes, stamp: NamedNode) -> str | None:
-    """The graph that a line belongs to: "" if that cannot be told, None if there is nothing in the line."""
-    text = line.strip()
-    if not text or text.startswith(b"#"):
-        return None
-    try:
-        quads = parse_line(text)
-    except SyntaxError:
-        return ""
-    if len(quads) != 1:
-        return ""
-    quad = quads[0]
-    if not isinstance(quad.graph_name, DefaultGraph):
-        return str(quad.graph_name)
-    return str(quad.subject) if quad.predicate == stamp else ""

@@ -1,0 +1,300 @@
+"""Files that grow while they are read: how far their events are complete, and the part between two such places.
+
+What stands behind the last complete event may still be written: half a line, a graph without its timestamp. It
+waits. Compressed files and Jelly, whose frames share tables, can be read from their beginning only: of those the
+part that was read before is passed over.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Final, cast
+
+import numpy as np
+
+from spaseq.io.bad_input import BadInput, OnBad
+from spaseq.io.cuts import last_cut
+from spaseq.io.jelly import LONGEST_FRAME, UNDECODABLE, is_delimited
+from spaseq.io.jsonld import JsonLdReader
+from spaseq.io.lines import End
+from spaseq.io.options import ReadOptions
+from spaseq.io.plain import LineReader
+from spaseq.io.readers import per_event_of, read_sources
+from spaseq.io.sources import ByteReader, DamagedFile, Source
+from spaseq.io.trig import TrigReader
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
+
+_BLOCK: Final = 1 << 20
+_LOOK: Final = 1 << 12
+UNKNOWN: Final = -1
+"""The count of a cut before which nobody has counted."""
+_EXACT: Final = 1 << 20
+"""A rest up to this size is read to tell whether it is complete; of a larger one only the end is looked at."""
+_ENDS: Final = {"trig": (b"}", b"."), "jsonld": (b"}", b"]"), "nquads": (b".",), "ntriples": (b".",)}
+"""How the last statement of a file ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place between two events: the bytes of text, and the lines (of Jelly: the frames) before it.
+
+    ``prologue`` is what a TriG file has declared up to there.
+    """
+
+    byte: int = 0
+    count: int = 0
+    prologue: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span(Source):
+    """The part of a file between two cuts, read like a file of its own."""
+
+    begin: Cut = Cut()
+    stop: int | None = None
+    """Where it ends, in bytes of text; None: with the file."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has."""
+        return (self.path.stat().st_size if self.stop is None else self.stop) - self.begin.byte
+
+    def open(self) -> ByteReader:
+        """The bytes of this part, after what the parts before it have declared."""
+        start = 0 if self.format == "jelly" else self.begin.byte
+        if is_packed(self.path):
+            whole = Source(self.path, self.format).open()
+            blocks = _between(whole, start, self.stop)
+        else:
+            whole = ByteReader(file := self.path.open("rb", buffering=0), None)
+            file.seek(start)
+            blocks = _between(whole, 0, None if self.stop is None else self.stop - start)
+        prologue = self.begin.prologue.encode()
+        return ByteReader(cast("io.FileIO", whole), _after(prologue, blocks))
+
+
+def is_packed(path: Path) -> bool:
+    """True if the file is compressed."""
+    return path.suffix.lower() in (".gz", ".zst", ".zstd")
+
+
+def _between(reader: ByteReader, start: int, stop: int | None) -> Iterator[bytes]:
+    """The bytes of a reader from one place to another; damage before the end is told."""
+    while reader.offset < start and reader.read(min(_BLOCK, start - reader.offset)):
+        pass
+    left = 1 << 62 if stop is None else stop - start
+    while left > 0 and (block := reader.read(min(_BLOCK, left))):
+        left -= len(block)
+        yield block
+    if left > 0 and reader.damage is not None:
+        raise DamagedFile(reader.damage)
+
+
+def _after(prologue: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
+    if prologue:
+        yield prologue
+    yield from blocks
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read_source(
+    source: Source, stream: str, index: int, dictionary: TermDictionary, options: ReadOptions, on_bad: OnBad
+) -> Iterator[EventBatch]:
+    """The events of a file, or of a part of one; positions are those in the whole file."""
+    if not isinstance(source, Span):
+        return read_sources([source], stream, index, dictionary, options, on_bad)
+    return _read_span(source, stream, index, dictionary, options, on_bad)
+
+
+def _read_span(
+    span: Span, stream: str, index: int, dictionary: TermDictionary, options: ReadOptions, on_bad: OnBad
+) -> Iterator[EventBatch]:
+    if span.format == "jelly":
+        yield from _later_frames(span, stream, index, dictionary, options, on_bad)
+        return
+    shift = span.begin.count - span.begin.prologue.count("\n")
+
+    def report(bad: BadInput) -> None:
+        on_bad(replace(bad, position=bad.position + shift) if bad.unit == "line" else bad)
+
+    for batch in read_sources([span], stream, index, dictionary, options, report):
+        positions = batch.positions if batch.positions is not None else np.zeros(len(batch), np.int64)
+        yield replace(batch, positions=positions + shift)
+
+
+def _later_frames(
+    span: Span, stream: str, index: int, dictionary: TermDictionary, options: ReadOptions, on_bad: OnBad
+) -> Iterator[EventBatch]:
+    """The events of the frames that follow those that were read before."""
+    known = span.begin.count
+
+    def report(bad: BadInput) -> None:
+        if bad.position > known:
+            on_bad(bad)
+        elif bad.reason.startswith(UNDECODABLE):
+            reason = f"frame {bad.position} cannot be decoded, so nothing behind it can be read"
+            on_bad(replace(bad, reason=reason, position=known + 1))
+
+    for batch in read_sources([span], stream, index, dictionary, options, report):
+        assert batch.positions is not None
+        later = np.flatnonzero(batch.positions > known)
+        if len(later):
+            yield batch.take(later)
+
+
+# --- how far events are complete ------------------------------------------------------------------
+
+
+def complete_part(source: Source, begin: Cut, options: ReadOptions, low: int = 0) -> Cut:
+    """The last cut of a file that may still grow; ``begin`` is an earlier one.
+
+    Of an uncompressed N-Quads file ``low`` says up to where there is no cut but ``begin``.
+    """
+    if source.format == "nquads" and not is_packed(source.path):
+        with source.path.open("rb", buffering=0) as file:
+            start = max(begin.byte, low)
+            byte = last_cut(file, start, file.seek(0, io.SEEK_END), options.timestamp_predicate)
+            if byte == start:
+                return begin
+            return Cut(byte, begin.count + _lines_between(file, begin.byte, byte))
+    with Span(source.path, source.format, begin).open() as reader:
+        if source.format == "jelly":
+            return _frames(reader) or begin
+        return _settled(source, reader, begin, options)[0]
+
+
+def cut_at_end(source: Source, begin: Cut, options: ReadOptions) -> Cut | None:
+    """The cut at the end of a file, None if it ends in the middle of an event, as far as that can be told.
+
+    What stands before a large rest is not looked at: then the cut's count is `UNKNOWN` (see `recounted`).
+    """
+    size, end = _end(source)
+    if end is None:
+        return None
+    if source.format == "jelly":
+        with source.open() as reader:
+            cut = _frames(reader) or Cut(size, 1)
+        return cut if cut.byte == size else None
+    if not is_packed(source.path):
+        if source.format == "nquads":  # all but its last event is complete
+            begin = complete_part(source, begin, options)
+        if size - begin.byte <= _EXACT:
+            with Span(source.path, source.format, begin, size).open() as reader:
+                return _settled(source, reader, begin, options)[1]
+    text = end.rstrip()
+    return Cut(size, UNKNOWN) if not text or text.endswith(_ENDS[source.format]) else None
+
+
+def recounted(source: Source, cut: Cut, options: ReadOptions) -> Cut:
+    """A cut with everything that is known of it: a file that was complete grows after all."""
+    if cut.count != UNKNOWN:
+        return cut
+    whole = Span(source.path, source.format, stop=cut.byte)
+    with whole.open() as reader:
+        lines = sum(block.count(b"\n") for block in iter(lambda: reader.read(_BLOCK), b""))
+    if source.format != "trig":
+        return Cut(cut.byte, lines)
+    with whole.open() as reader:
+        declared, end = _settled(source, reader, Cut(), options)
+        # What stands behind the last complete event declares nothing.
+        return Cut(cut.byte, lines, (end or declared).prologue)
+
+
+def _settled(source: Source, reader: ByteReader, begin: Cut, options: ReadOptions) -> tuple[Cut, Cut | None]:
+    """The last cut of a text that may still grow, and the cut at its end if its last event is complete."""
+    parser = _parser(source, options)
+    line, data, wanted, consumed = 1, b"", options.chunk_bytes, 0
+    cut = begin
+    while True:
+        more = reader.read(wanted)
+        data += more
+        step = parser.step(data, line, None)
+        data, line, consumed = data[step.consumed :], line + step.lines, consumed + step.consumed
+        cut = _cut(begin, consumed, line, parser) or cut
+        if len(more) < wanted:
+            break
+        wanted = options.chunk_bytes if step.consumed else max(2 * wanted, len(data))
+    if reader.damage is not None:
+        return cut, None
+    step = parser.step(data, line, End())
+    end = _cut(begin, consumed + len(data), line + step.lines, parser)
+    return cut, None if step.bad else end
+
+
+def _parser(source: Source, options: ReadOptions) -> LineReader | TrigReader | JsonLdReader:
+    match source.format:
+        case "trig":
+            return TrigReader(options, source.name)
+        case "jsonld":
+            return JsonLdReader(options, source.name)
+        case _:
+            return LineReader(options, source.name, per_event_of(source, options))
+
+
+def _cut(begin: Cut, consumed: int, line: int, parser: LineReader | TrigReader | JsonLdReader) -> Cut | None:
+    """The cut that a parser has come to; None where reading cannot begin again."""
+    if isinstance(parser, JsonLdReader) and parser.inside:
+        return None
+    prologue = begin.prologue
+    if consumed <= len(prologue.encode()):
+        return begin
+    declared = parser.prologue if isinstance(parser, TrigReader) else ""
+    return Cut(
+        begin.byte + consumed - len(prologue.encode()),
+        begin.count + line - 1 - prologue.count("\n"),
+        declared,
+    )
+
+
+def _frames(reader: ByteReader) -> Cut | None:
+    """The cut behind the last whole frame of a Jelly file; None for one frame without length, which ends with the file."""
+    buffered = io.BufferedReader(reader, _BLOCK)
+    stream = cast("BinaryIO", buffered)
+    if not is_delimited(buffered.peek(3)):
+        return None
+    at, count = 0, 0
+    while (head := _length(stream)) is not None and len(stream.read(head[1])) == head[1]:
+        at, count = at + sum(head), count + 1
+    return Cut(at, count)
+
+
+def _length(stream: BinaryIO) -> tuple[int, int] | None:
+    """How many bytes spell the length of the next frame, and the length; None if there is none that can be read."""
+    length = 0
+    for number in range(10):
+        byte = stream.read(1)
+        if not byte:
+            return None
+        length |= (byte[0] & 127) << (7 * number)
+        if byte[0] < 128:
+            return (number + 1, length) if length <= LONGEST_FRAME else None
+    return None
+
+
+def _end(source: Source) -> tuple[int, bytes | None]:
+    """How many bytes of text a file has, and the last of them; None if a compressed file ends too early."""
+    if not is_packed(source.path):
+        with source.path.open("rb", buffering=0) as file:
+            size = file.seek(0, io.SEEK_END)
+            file.seek(max(size - _LOOK, 0))
+            return size, file.read(_LOOK)
+    end = b""
+    with source.open() as reader:
+        while block := reader.read(_BLOCK):
+            end = (end + block)[-_LOOK:]
+        return reader.offset, end if reader.damage is None else None
+
+
+def _lines_between(file: io.FileIO, start: int, stop: int) -> int:
+    file.seek(start)
+    count = 0
+    while start < stop and (block := file.read(min(_BLOCK, stop - start))):
+        count += block.count(b"\n")
+        start += len(block)
+    return count

@@ -61,7 +61,7 @@ class Buckets:
         self.mapper = Mapper(self.job)
         self.stores = [Store() for _ in range(BUCKETS)]
         own = (event for event in scenario.events if event.stream in streams)
-        scopes = self.mapper.dictionary.scopes
+        scopes = self.mapper.dictionary
         self.events = [localised(event, scopes) for event in disordered(own, 5_000_000)]
 
     def answers(self, size: int, *, cold: bool) -> Counter[str]:

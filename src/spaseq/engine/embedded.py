@@ -162,12 +162,12 @@ class Engine:
         for stream in self.query.rewritten.streams:
             if event.stream in (stream.alias, stream.iri):
                 if isinstance(event, Event):
-                    return event.to_graph_event(stream.iri, self.dictionary.scopes)
+                    return event.to_graph_event(stream.iri, self.dictionary)
                 time = checked_instant(event.time)
                 renamed = GraphEvent(
                     stream.iri, time, event.triples, event.name, event.source, event.position
                 )
-                return localised(renamed, self.dictionary.scopes)
+                return localised(renamed, self.dictionary)
         known = listed(stream.alias for stream in self.query.rewritten.streams)
         raise InvalidArgument(f"the query declares no stream `{event.stream}`; it declares {known}")
 

@@ -166,8 +166,8 @@ def _plain(event: Event | GraphEvent, stream: Stream, dictionary: TermDictionary
             f"an event of the stream `{event.stream}` is among those of `{stream.alias}` <{stream.iri}>"
         )
     if isinstance(event, Event):
-        return event.to_graph_event(stream.iri, dictionary.scopes)
+        return event.to_graph_event(stream.iri, dictionary)
     renamed = GraphEvent(
         stream.iri, checked_instant(event.time), event.triples, event.name, event.source, event.position
     )
-    return localised(renamed, dictionary.scopes)
+    return localised(renamed, dictionary)

@@ -236,7 +236,7 @@ class NQuadsReader:
         blanks += int(np.count_nonzero(columns.objects[:triples] < 0))
         longest = int(np.diff(labels.starts[1 : len(labels) + 2]).max()) + SCOPE_SIZE
         arena.reserve(blanks, blanks * longest)
-        following = self._dictionary.scopes.next
+        following = self._dictionary.next_scope
         scopes[rows] = np.fromiter(map(following, keys[rows].tolist()), np.uint64, len(rows))
         out = np.zeros(longest + PADDING, np.uint8)
         row = 0

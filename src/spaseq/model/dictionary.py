@@ -110,10 +110,23 @@ class TermDictionary:
             self._ids.clear()
         self._ids[text] = known
 
+    def next_scope(self, key: int) -> int:
+        """The scope of the next event with this key; a scope whose count was forgotten is given again."""
+        return self.scopes.next(key, settings().remembered_scopes)
+
     def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:
-        """The scope of the blank nodes of one event, which occur with these labels."""
-        key = event_key(stream, time, name)
-        return self.scopes.free(key, labels, lambda label: self.find_text("_:" + label) != UNBOUND)
+        """The scope of the blank nodes of one event, which occur with these labels.
+
+        No term of this dictionary is in it, and the event's nodes are terms from now on: so no other event gets
+        it, whatever was forgotten, as long as anything mentions them.
+        """
+        key, known = event_key(stream, time, name), sorted(labels)
+        while True:
+            scope = self.next_scope(key)
+            texts = ["_:" + scoped_label(label, scope) for label in known]
+            if not any(map(self.find_text, texts)):
+                self.encode_texts(texts)
+                return scope
 
     def encode_blank(self, label: str, scope: int) -> int:
         """The id of an event's blank node."""

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from spaseq.errors import InvalidArgument
-from spaseq.model.terms import BlankScopes, Term, event_key, scoped_label
+from spaseq.model.terms import Scopes, Term, scoped_label
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT, XSD, from_datetime, parse_instant
 
 
@@ -97,7 +97,7 @@ class Event:
             self._read["triples"] = triples_from(self.graph, self.format)
         return self._read["triples"]
 
-    def to_graph_event(self, stream: str, scopes: BlankScopes) -> GraphEvent:
+    def to_graph_event(self, stream: str, scopes: Scopes) -> GraphEvent:
         """The event under its stream's IRI, its blank nodes told apart from those of other events."""
         plain = GraphEvent(stream, self.instant, self.triples(), self.graph_name)
         return localised(plain, scopes)
@@ -208,15 +208,14 @@ def triples_from(graph: GraphLike, syntax_name: str | None = None) -> frozenset[
     )
 
 
-def localised(event: GraphEvent, scopes: BlankScopes) -> GraphEvent:
+def localised(event: GraphEvent, scopes: Scopes) -> GraphEvent:
     """The event with every blank node renamed into the event's own scope."""
-    blank = isinstance(event.name, BlankNode) or any(
-        isinstance(t.subject, BlankNode) or isinstance(t.object, BlankNode) for t in event.triples
-    )
-    if not blank:
+    terms = [event.name, *(term for t in event.triples for term in (t.subject, t.object))]
+    labels = {term.value for term in terms if isinstance(term, BlankNode)}
+    if not labels:
         return event
     name = "" if event.name is None else str(event.name)
-    scope = scopes.next(event_key(event.stream, event.time, name))
+    scope = scopes.blank_scope(event.stream, event.time, name, labels)
 
     def local(term: _T) -> _T | BlankNode:
         return BlankNode(scoped_label(term.value, scope)) if isinstance(term, BlankNode) else term

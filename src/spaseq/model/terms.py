@@ -7,12 +7,11 @@ exactly if their canonical N-Triples texts are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from typing import Final, TypeAlias
+from collections.abc import Iterable
+from itertools import islice
+from typing import Final, Protocol, TypeAlias
 
 from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode
-
-from spaseq.settings import settings
 
 Term: TypeAlias = NamedNode | BlankNode | Literal
 """An RDF term."""
@@ -95,12 +94,18 @@ def event_scope(key: int, repetition: int) -> int:
     return fnv1a(f"\n{repetition}".encode(), key) if repetition else key
 
 
+class Scopes(Protocol):
+    """Whatever gives events their scopes: `BlankScopes`, or a dictionary, which remembers less."""
+
+    def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:
+        """The scope of the blank nodes of one event, which occur with these labels."""
+
+
 class BlankScopes:
     """Gives every event its own scope, so that equal labels in two events are two blank nodes.
 
     A scope follows from the event's stream, instant and graph name, so hosts that read the same events
-    print the same labels. Events that agree in all three are told apart by counting them; the counts are
-    forgotten now and then, so that an endless stream needs bounded memory.
+    print the same labels. Events that agree in all three are told apart by counting them.
     """
 
     __slots__ = ("_counts",)
@@ -110,21 +115,23 @@ class BlankScopes:
 
     @property
     def counts(self) -> dict[int, int]:
-        """How often each key was seen: what a snapshot keeps."""
+        """How often each key was seen, the one seen last at the end: what a snapshot keeps."""
         return self._counts
 
-    def next(self, key: int) -> int:
-        """The scope of the next event with this key."""
-        repetition = self._counts.get(key, 0)
-        if repetition == 0 and len(self._counts) >= settings().remembered_scopes:
-            self._counts.clear()
-        self._counts[key] = repetition + 1
+    def next(self, key: int, most: int | None = None) -> int:
+        """The scope of the next event with this key.
+
+        With ``most`` keys at hand half of them are forgotten, those that were not seen for the longest time. Then
+        the caller must see to it that no scope of a living event is given again (`TermDictionary.blank_scope`).
+        """
+        counts = self._counts
+        repetition = counts.pop(key, 0)
+        if most is not None and len(counts) >= most:
+            for old in list(islice(counts, len(counts) - most // 2)):
+                del counts[old]
+        counts[key] = repetition + 1
         return event_scope(key, repetition)
 
-    def free(self, key: int, labels: Iterable[str], taken: Callable[[str], bool]) -> int:
-        """The next scope in which no label is taken by an event whose count was forgotten."""
-        known = list(labels)
-        scope = self.next(key)
-        while any(taken(scoped_label(label, scope)) for label in known):
-            scope = self.next(key)
-        return scope
+    def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:  # noqa: ARG002
+        """The scope of the blank nodes of one event; nothing is ever forgotten."""
+        return self.next(event_key(stream, time, name))

@@ -119,14 +119,17 @@ class _Task:
     unit: str
     progress: Progress = field(default_factory=Progress)
     events: int = 0
+    batches: int = 0
 
     def take(self, events: EventBatch, arrivals: Longs) -> Iterator[pa.RecordBatch]:
         """The blocks of some events as rows."""
         job = self.mapper.job
         self.events += len(events)
+        self.batches += 1
+        label = self.place.label(self.batches)
         rows: list[Row] = [
             (query, self._name(bucket), block.first, encode_block(block), 0, 0)
-            for query, bucket, block in self.mapper.blocks(events, arrivals, self.place.label)
+            for query, bucket, block in self.mapper.blocks(events, arrivals, label)
         ]
         if job.streaming:
             for stream in np.unique(events.streams).tolist():

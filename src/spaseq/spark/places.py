@@ -36,10 +36,12 @@ class Place:
         batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
         self.batch = int(batch) if batch else 0
 
-    @property
-    def label(self) -> str:
-        """What is appended to the labels of blank nodes."""
-        return f"-t{self.batch}x{self.partition}"
+    def label(self, number: int) -> str:
+        """What is appended to the labels of blank nodes in a batch of events, numbered within the task.
+
+        Scopes of events are unique in a batch; the next one may have them again, since the dictionary was compacted.
+        """
+        return f"-t{self.batch}x{self.partition}x{number}"
 
     @property
     def name(self) -> str:

@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
-_PLACE: Final = re.compile(r"-t\d+x\d+$")
+_PLACE: Final = re.compile(r"-t\d+(?:x\d+)+$")
 """What `Place.label` appends."""
 _SCOPE: Final = re.compile(r"-e[0-9a-f]{16}$")
 """What `spaseq.model.terms.scoped_label` appends."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -123,10 +124,19 @@ def test_a_taken_label_is_never_given_twice() -> None:
     """Even if the counts were forgotten, a label that is alive keeps to its event."""
     dictionary = TermDictionary()
     first = dictionary.blank_scope("http://s", 1, "", ["b"])
-    dictionary.encode_blank("b", first)
     dictionary.scopes = BlankScopes()
     second = dictionary.blank_scope("http://s", 1, "", ["b"])
     assert dictionary.encode_blank("b", second) != dictionary.find_text("_:" + scoped_label("b", first))
+
+
+def test_keys_that_were_seen_lately_are_counted_on(change_settings: Callable[..., None]) -> None:
+    """What is forgotten is what was not seen for the longest time, so labels near each other do not depend on it."""
+    change_settings(remembered_scopes=4)
+    dictionary, exact = TermDictionary(), BlankScopes()
+    for time in (1, 2, 3, 1, 4, 5, 1, 5, 6, 5):
+        key = event_key("http://s", time, "")
+        assert dictionary.next_scope(key) == exact.next(key)
+    assert len(dictionary.scopes.counts) <= 4
 
 
 def test_a_small_dictionary_needs_neither_numpy_nor_numba() -> None:

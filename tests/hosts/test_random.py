@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from pyoxigraph import BlankNode, Triple
+from pyoxigraph import Triple
 from pyspark.sql import SparkSession
 
 from spaseq import spark as sps
-from spaseq.algebra.events import AskForm
 from spaseq.model.matches import Match
-from spaseq.planner import CompiledQuery, compile_query
+from spaseq.planner import compile_query
 from spaseq.spark.trials import (
     Fact,
     Together,
@@ -25,6 +23,7 @@ from spaseq.spark.trials import (
     stream_in_batches,
     together,
 )
+from spaseq.testing.comparison import comparable
 from spaseq.testing.hosts import disordered
 from spaseq.testing.runner import reference_host
 from spaseq.testing.scenarios import Scenario, scenarios
@@ -47,7 +46,7 @@ class Sample:
         wrong = [
             f"{query.algebra}\n  missing: {wanted - got}\n  extra: {got - wanted}"
             for name, query in self.job.queries.items()
-            for wanted, got in [(self.wanted[name], all_of(query, found.get(name, [])))]
+            for wanted, got in [(self.wanted[name], comparable(query, found.get(name, []), labels=False))]
             if wanted != got
         ]
         assert not wrong, f"{len(wrong)} of {len(self.wanted)} differ:\n" + "\n".join(wrong[:3])
@@ -88,31 +87,6 @@ def _telling(drawn: list[Scenario]) -> list[Scenario]:
     return [each for each, _ in sorted(runs, key=lambda run: not run[1])][:KEPT]
 
 
-def all_of(query: CompiledQuery, found: Iterable[Match]) -> Counter[tuple[object, ...]]:
-    """All there is to the matches, comparable; labels of blank nodes mean nothing.
-
-    DISTINCT and ASK keep one of equal answers; which events it has is not said where starts are equal.
-    """
-    form = query.algebra.form
-    chooses = isinstance(form, AskForm) or getattr(form, "distinct", False)
-    counted: Counter[tuple[object, ...]] = Counter()
-    for match in found:
-        bindings = frozenset((name, _shown(term)) for name, term in match.bindings.items())
-        graph = None if match.triples is None else sorted(map(_line, match.triples))
-        events = tuple((e.step, e.stream, e.instant, _shown(e.graph)) for e in match.events)
-        why = () if chooses else (events, match.identity)
-        counted[match.begin, match.instant, bindings, str(graph), *why] += 1
-    return counted
-
-
-def _line(triple: Triple) -> tuple[str, ...]:
-    return tuple(map(_shown, triple))
-
-
-def _shown(term: object) -> str:
-    return "_:" if isinstance(term, BlankNode) else str(term)
-
-
 def _triples(knowledge: dict[str, frozenset[Triple]]) -> int:
     return sum(map(len, knowledge.values()))
 
@@ -132,7 +106,7 @@ def _sample(drawn: list[Scenario], shared: dict[str, frozenset[Triple]]) -> Samp
         known = {
             iri: graph for iri, graph in job.knowledge.items() if shared or iri.endswith(f"/fact{number}")
         }
-        wanted[name] = all_of(query, reference_host.run(query, events, known))
+        wanted[name] = comparable(query, reference_host.run(query, events, known), labels=False)
     return Sample(job, wanted)
 
 

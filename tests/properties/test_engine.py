@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-
 import pytest
 from hypothesis import given, settings
 
-from spaseq.algebra.events import AskForm
-from spaseq.model.matches import Match
-from spaseq.planner import CompiledQuery, compile_query
+from spaseq.planner import compile_query
 from spaseq.planner.optimisations import Optimisations
+from spaseq.testing.comparison import comparable
 from spaseq.testing.hosts import ENGINE_HOSTS
 from spaseq.testing.runner import Host, reference_host
 from spaseq.testing.scenarios import Scenario, scenarios
-
-
-def answers(query: CompiledQuery, found: Iterable[Match]) -> Counter[tuple[object, ...]]:
-    """All there is to the matches, comparable; CONSTRUCT's blank nodes count by their number only.
-
-    DISTINCT and ASK keep one of equal answers; which events it has is not said where starts are equal.
-    """
-    chooses = isinstance(query.algebra.form, AskForm) or getattr(query.algebra.form, "distinct", False)
-    counted: Counter[tuple[object, ...]] = Counter()
-    for match in found:
-        triples = None if match.triples is None else len(match.triples)
-        bindings = frozenset((name, str(term)) for name, term in match.bindings.items())
-        why = () if chooses else (match.events, match.identity)
-        counted[match.begin, match.instant, bindings, triples, *why] += 1
-    return counted
 
 
 @pytest.mark.parametrize("host", ENGINE_HOSTS, ids=lambda host: host.name)
@@ -37,8 +18,8 @@ def answers(query: CompiledQuery, found: Iterable[Match]) -> Counter[tuple[objec
 def test_the_engine_answers_like_the_judge(host: Host, scenario: Scenario) -> None:
     """Equal as multisets, with instants, bindings, events and identities."""
     query = compile_query(scenario.query)
-    wanted = answers(query, reference_host.run(query, scenario.events, scenario.knowledge))
-    assert answers(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
+    wanted = comparable(query, reference_host.run(query, scenario.events, scenario.knowledge))
+    assert comparable(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
 
 
 @pytest.mark.parametrize("switch", Optimisations.names())
@@ -47,9 +28,9 @@ def test_the_engine_answers_like_the_judge(host: Host, scenario: Scenario) -> No
 def test_an_optimisation_switched_off_changes_no_answer(switch: str, scenario: Scenario) -> None:
     """Every optimisation of the paper is about speed alone."""
     query = compile_query(scenario.query, optimisations=Optimisations.without(switch))
-    wanted = answers(query, reference_host.run(query, scenario.events, scenario.knowledge))
+    wanted = comparable(query, reference_host.run(query, scenario.events, scenario.knowledge))
     for host in ENGINE_HOSTS[:2]:
-        assert answers(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
+        assert comparable(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
 
 
 @settings(max_examples=1)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
@@ -16,13 +15,12 @@ from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
 import spaseq
-from spaseq.algebra.events import AskForm
 from spaseq.engine import run as run_module
 from spaseq.io.options import ReadOptions
 from spaseq.model.events import GraphEvent
-from spaseq.model.matches import Match
-from spaseq.planner import CompiledQuery, compile_query
+from spaseq.planner import compile_query
 from spaseq.settings import changed_settings
+from spaseq.testing.comparison import comparable
 from spaseq.testing.files import nquads
 from spaseq.testing.runner import reference_host
 from spaseq.testing.scenarios import Scenario, scenarios
@@ -38,22 +36,6 @@ def _large() -> Iterator[None]:
 def reading(kernel: bool) -> Callable[..., ReadOptions]:
     """Options that send files through the byte kernel, or not."""
     return partial(ReadOptions, interpreted_bytes=1 if kernel else 1 << 20, batch_events=3)
-
-
-def told(query: CompiledQuery, found: Iterable[Match], with_events: bool) -> Counter[tuple[object, ...]]:
-    """All there is to the matches; DISTINCT and ASK may choose among equals."""
-    form = query.algebra.form
-    chooses = not with_events or isinstance(form, AskForm) or getattr(form, "distinct", False)
-    return Counter(
-        (
-            match.begin,
-            match.instant,
-            frozenset((name, str(term)) for name, term in match.bindings.items()),
-            None if match.triples is None else len(match.triples),
-            () if chooses else (match.events, match.identity),
-        )
-        for match in found
-    )
 
 
 def in_files(folder: Path, events: list[GraphEvent], draw: st.DrawFn) -> dict[str, list[str]]:
@@ -85,7 +67,9 @@ def test_any_order_and_any_split_into_files_gives_the_judges_answer(
         if event.triples and event.stream in declared
     ]
     with_events, kernel = data.draw(st.booleans()), data.draw(st.booleans())
-    wanted = told(query, reference_host.run(query, tuple(events), scenario.knowledge), with_events)
+    wanted = comparable(
+        query, reference_host.run(query, tuple(events), scenario.knowledge), with_events=with_events
+    )
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_module, "ReadOptions", reading(kernel))
         (Path(folder) / "empty.nq").touch()
@@ -93,5 +77,5 @@ def test_any_order_and_any_split_into_files_gives_the_judges_answer(
             st.composite(lambda draw: in_files(Path(folder), events, draw))()
         )
         found = list(spaseq.run(query, streams, scenario.knowledge, with_events=with_events))  # type: ignore[arg-type]
-    assert told(query, found, with_events) == wanted
+    assert comparable(query, found, with_events=with_events) == wanted
     assert [match.instant for match in found] == sorted(match.instant for match in found)

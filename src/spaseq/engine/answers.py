@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 from pyoxigraph import BlankNode, Triple
 
-from spaseq.algebra.events import ConstructForm, SelectForm
+from spaseq.algebra.events import AskForm, ConstructForm, Form, SelectForm
 from spaseq.algebra.expressions import Constant, Iterated, IterationCount, Term, Var
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.algebra.scope import expression_variables
@@ -18,7 +19,7 @@ from spaseq.automaton.stage import Found
 from spaseq.automaton.verdicts import column_name, functions_in, over_columns
 from spaseq.engine.events import EventLog
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.matches import Match, MatchedEvent, match_identity
+from spaseq.model.matches import Match, MatchedEvent, Numbering, match_identity, match_key
 from spaseq.planner.program import Program
 
 Ints = npt.NDArray[np.int32]
@@ -76,9 +77,15 @@ def stacked(parts: list[Answers]) -> Answers:
     )
 
 
-def distinct(answers: Answers) -> Answers:
-    """One of equal ``(t₂, μ)``, the one with the earliest start, in order of time."""
-    order = np.lexsort((answers.start, answers.time))
+def distinct(answers: Answers, identities: list[str] | None = None) -> Answers:
+    """One of equal ``(t₂, μ)``, the one with the earliest start, in order of time.
+
+    Where starts are equal too, the least identity decides, so that every host keeps the same match.
+    """
+    rank = np.zeros(len(answers), np.int64)
+    if identities is not None:
+        rank[sorted(range(len(identities)), key=identities.__getitem__)] = np.arange(len(identities))
+    order = np.lexsort((rank, answers.start, answers.time))
     ordered = answers.take(order)
     seen: set[tuple[int, ...]] = set()
     keep = np.zeros(len(ordered), np.bool_)
@@ -160,20 +167,53 @@ def _events(program: Program, found: Found, log: EventLog) -> list[Matched]:
 # --- at the edge --------------------------------------------------------------------------------
 
 
+def reported(form: Form) -> list[str]:
+    """The variables whose values an answer shows: those of SELECT, or those of the template of CONSTRUCT."""
+    match form:
+        case SelectForm(items):
+            return [item.variable.name for item in items]
+        case ConstructForm(template):
+            nodes = (node for t in template for node in (t.subject, t.predicate, t.object))
+            names = (node.name for node in nodes if isinstance(node, Var) and not node.hidden)
+            return list(dict.fromkeys(names))
+        case AskForm():
+            return []
+        case _:
+            assert_never(form)
+
+
+def answer_keys(form: Form, answers: Answers, normal_text: str, text_of: Callable[[int], str]) -> list[bytes]:
+    """The keys of answers whose events have digests; ``text_of`` gives a term by its id."""
+    columns = [(name, answers.columns[name].tolist()) for name in reported(form) if name in answers.columns]
+    return [
+        match_key(
+            normal_text,
+            ((event[0], event[4]) for event in events),
+            ((name, text_of(ids[row])) for name, ids in columns if ids[row]),
+        )
+        for row, events in enumerate(answers.events)
+    ]
+
+
 def matches(
-    program: Program, answers: Answers, dictionary: TermDictionary, normal_text: str
+    program: Program,
+    answers: Answers,
+    dictionary: TermDictionary,
+    normal_text: str,
+    numbering: Numbering | None = None,
 ) -> Iterator[Match]:
-    """The answers as the objects users see."""
+    """The answers as the objects users see; with a numbering, each has its identity."""
     form, streams = program.query.rewritten.form, program.streams
+    keys = answer_keys(form, answers, normal_text, dictionary.ntriples) if numbering is not None else []
     for row in range(len(answers)):
         dictionary.require(answers.generation)
         bindings = {
             name: dictionary.decode(int(ids[row])) for name, ids in answers.columns.items() if ids[row]
         }
         events = answers.events[row] if answers.events else ()
-        identity = (
-            match_identity(normal_text, ((e[0], e[4]) for e in events)) if events and events[0][4] else ""
-        )
+        identity = ""
+        if numbering is not None:
+            identity = match_identity(keys[row], numbering.next(int(answers.time[row]), keys[row]))
         triples = None
         if isinstance(form, ConstructForm):
             label = identity.rsplit(":", 1)[-1][:16] or f"{answers.time[row]}-{row}"

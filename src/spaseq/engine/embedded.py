@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Literal, NamedNode
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.answers import Answers, matches
+from spaseq.engine.answers import Answers
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.encode import encode_pushed
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions, check_limits
@@ -104,7 +104,6 @@ class Engine:
         self.buffer = ReorderBuffer(wait, whole_instants=self.machine.needs_whole_instants)
         self.metrics = Metrics()
         self.late_events: list[GraphEvent] = []
-        self._normal_text = self.query.normal_text
         self._compaction = Compaction(self.dictionary)
         self._finished = False
 
@@ -182,7 +181,7 @@ class Engine:
         return answers
 
     def _matches(self, answers: Answers) -> Iterator[Match]:
-        yield from matches(self.program, answers, self.dictionary, self._normal_text)
+        yield from self.machine.matches(answers)
         self._compact()
 
     def _compact(self) -> None:

@@ -5,7 +5,7 @@ Hosts differ in how events reach a machine and where its answers go; what happen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -20,12 +20,21 @@ from spaseq.automaton.tables import ValueArrays, constants
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.engine.answers import Answers, answer_columns, distinct, first_only, stacked
+from spaseq.engine.answers import (
+    Answers,
+    answer_columns,
+    answer_keys,
+    distinct,
+    first_only,
+    matches,
+    stacked,
+)
 from spaseq.engine.events import EventLog
 from spaseq.errors import InvalidArgument
 from spaseq.model.batch import EMPTY, EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.model.matches import Match, Numbering, match_identity
 from spaseq.planner.program import Observed, Program, keys_of_rows, match_gpms, match_keys
 from spaseq.settings import settings
 
@@ -95,6 +104,9 @@ class Machine:
         self.open_answers: Answers | None = None
         """Answers of an instant that is not over, where DISTINCT or ASK must still choose."""
         self.answered = False
+        self.numbering = Numbering() if self.events.with_digests else None
+        """Numbers equal matches, which is part of their identity; None if identities are not asked for."""
+        self._normal_text = program.query.normal_text if self.events.with_digests else ""
 
     @property
     def needs_whole_instants(self) -> bool:
@@ -179,12 +191,23 @@ class Machine:
             answers = stacked([self.open_answers, answers])
         over = answers.time < now
         self.open_answers = answers.take(~over)
-        ready = distinct(answers.take(over))
+        ready = self._distinct(answers.take(over))
         if not isinstance(self.program.query.rewritten.form, AskForm):
             return ready
         ready = first_only(ready) if not self.answered else ready.take(np.zeros(len(ready), np.bool_))
         self.answered = self.answered or len(ready) > 0
         return ready
+
+    def _distinct(self, answers: Answers) -> Answers:
+        if self.numbering is None:
+            return distinct(answers)
+        form = self.program.query.rewritten.form
+        keys = answer_keys(form, answers, self._normal_text, self.dictionary.ntriples)
+        return distinct(answers, [match_identity(key, 0) for key in keys])
+
+    def matches(self, answers: Answers) -> Iterator[Match]:
+        """Answers, in the order in which they became certain, as the objects users see."""
+        return matches(self.program, answers, self.dictionary, self._normal_text, self.numbering)
 
     # --- memory ---------------------------------------------------------------------------------
 

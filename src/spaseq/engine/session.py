@@ -12,7 +12,7 @@ from pyoxigraph import Literal
 
 from spaseq.algebra.events import AskForm, ConstructForm
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.answers import Answers, matches
+from spaseq.engine.answers import Answers
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.inputs import NamedQuery, declared_streams
 from spaseq.engine.machine import Machine, MachineOptions, check_limits
@@ -58,7 +58,6 @@ class QueryRun:
         self.program = program
         self.machine = machine
         self.matches = 0
-        self._normal_text = query.query.normal_text
         own = {iri: index for index, iri in enumerate(program.streams)}
         index = np.array([own.get(iri, -1) for iri in streams], np.int16)
         self._index = None if index.tolist() == list(range(len(index))) else index
@@ -84,7 +83,7 @@ class QueryRun:
 
     def matches_of(self, answers: Answers) -> Iterator[Match]:
         """Answers as the objects users see."""
-        return matches(self.program, answers, self.machine.dictionary, self._normal_text)
+        return self.machine.matches(answers)
 
 
 @dataclass(frozen=True, slots=True)

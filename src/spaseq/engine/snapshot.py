@@ -25,7 +25,7 @@ from spaseq.errors import SpaseqError
 from spaseq.model.batch import EventBatch
 from spaseq.planner.compiled import CompiledQuery
 
-VERSION = 2
+VERSION = 3
 """The version of the format; any change to what a run carries makes a new one."""
 
 _OPEN = ("key", "times", "slots", "events", "new")
@@ -129,6 +129,9 @@ def _save_events(machine: Machine, terms: _Terms, arrays: Arrays, header: dict[s
     arrays["events.streams"], arrays["events.names"] = log.streams, terms.of(log.names)
     header["events"] = {"next": log.next, "kept": log.kept}
     header["digests"] = {str(serial): digest.hex() for serial, digest in log.digests.items()}
+    if machine.numbering is not None:
+        counts = {key.hex(): count for key, count in machine.numbering.counts.items()}
+        header["numbering"] = {"instant": machine.numbering.instant, "counts": counts}
 
 
 # --- restoring ----------------------------------------------------------------------------------
@@ -210,6 +213,10 @@ def _restore_events(
     log.streams, log.names = arrays["events.streams"], ids[arrays["events.names"]]
     log.next, log.kept = header["events"]["next"], header["events"]["kept"]
     log.digests = {int(serial): bytes.fromhex(digest) for serial, digest in header["digests"].items()}
+    if machine.numbering is not None and "numbering" in header:
+        known = header["numbering"]
+        machine.numbering.instant = known["instant"]
+        machine.numbering.counts = {bytes.fromhex(key): count for key, count in known["counts"].items()}
 
 
 def _held(arrays: Arrays, ids: npt.NDArray[np.int32]) -> EventBatch:

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from spaseq.errors import InvalidArgument
-from spaseq.model.terms import Scopes, Term, scoped_label
+from spaseq.model.terms import Scopes, Term, scoped_label, stable_labels
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT, XSD, from_datetime, parse_instant
 
 
@@ -200,7 +200,7 @@ def triples_from(graph: GraphLike, syntax_name: str | None = None) -> frozenset[
             quads = list(parse(graph, format=syntax))
         except SyntaxError as error:
             raise InvalidArgument(f"the event's graph cannot be read as {syntax_name}: {error}") from None
-        return frozenset(_plain(quad.triple) for quad in quads)
+        return frozenset(stable_labels(None, [_plain(quad.triple) for quad in quads])[1])
     if isinstance(graph, Iterable):
         return frozenset(triple_from(item) for item in graph)
     raise InvalidArgument(

@@ -93,13 +93,48 @@ def event_digest(stream: str, instant: int, name: Term | None, triples: Iterable
     return hashlib.sha256((head + body).encode("utf-8", "surrogatepass")).digest()
 
 
-def match_identity(query: str, events: Iterable[tuple[str, bytes]]) -> str:
-    """The deterministic name of a match: of the query's normalised text and its events in step order.
+def match_key(query: str, events: Iterable[tuple[str, bytes]], bindings: Iterable[tuple[str, str]]) -> bytes:
+    """What makes a match equal to another: the query's normalised text, its events and the bindings it reports.
 
-    Each event comes as the name of its GPM and its digest.
+    Each event, in step order, comes as the name of its GPM and its digest; each binding as variable and N-Triples text.
     """
     digest = hashlib.sha256(query.encode("utf-8", "surrogatepass"))
     for gpm, event in events:
-        digest.update(gpm.encode())
-        digest.update(event)
-    return f"urn:spaseq:match:{digest.hexdigest()[:32]}"
+        digest.update(b"\0event\0" + gpm.encode() + b"\0" + event)
+    for variable, text in bindings:
+        term = _label(text) if text.startswith("_:") else text
+        digest.update(f"\0binding\0{variable}\0{term}".encode("utf-8", "surrogatepass"))
+    return digest.digest()
+
+
+def _label(text: str) -> str:
+    """A blank node as every process knows it: an event's by the label it was written with, any other by none."""
+    written = unscoped(text)
+    return written if written != text else "_:"
+
+
+def match_identity(key: bytes, number: int) -> str:
+    """The deterministic name of a match: of its key and of its number among matches with the same key."""
+    return f"urn:spaseq:match:{hashlib.sha256(key + str(number).encode()).hexdigest()[:32]}"
+
+
+class Numbering:
+    """Numbers matches that have the same key: 0, 1, 2, and so on.
+
+    The key fixes the instant of a match, so only the counts of the latest instant are kept.
+    """
+
+    __slots__ = ("counts", "instant")
+
+    def __init__(self) -> None:
+        self.instant = 0
+        self.counts: dict[bytes, int] = {}
+
+    def next(self, instant: int, key: bytes) -> int:
+        """The number of the next match with this key; matches come in order of their instants."""
+        if instant != self.instant:
+            self.instant = instant
+            self.counts.clear()
+        number = self.counts.get(key, 0)
+        self.counts[key] = number + 1
+        return number

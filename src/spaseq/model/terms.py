@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from itertools import islice
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, TypeVar
 
-from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode
+from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Triple
 
 Term: TypeAlias = NamedNode | BlankNode | Literal
 """An RDF term."""
@@ -82,6 +82,27 @@ def unscoped(text: str) -> str:
     '_:b0 <http://ex.org/p> _:b1'
     """
     return _SCOPED.sub(r"\1", text) if "_:" in text else text
+
+
+_RANDOM: Final = re.compile(r"[0-9a-f]{20,32}\Z")
+_T = TypeVar("_T")
+_U = TypeVar("_U")
+
+
+def stable_labels(name: _T, triples: list[Triple]) -> tuple[_T | BlankNode, list[Triple]]:
+    """A graph with its anonymous blank nodes, which pyoxigraph labels at random, numbered as they first occur."""
+    terms = [name, *(term for triple in triples for term in (triple.subject, triple.object))]
+    labels = dict.fromkeys(term.value for term in terms if isinstance(term, BlankNode))
+    random = [label for label in labels if _RANDOM.match(label)]
+    if not random:
+        return name, triples
+    free = (f"anon{i}" for i in range(len(labels) * 2) if f"anon{i}" not in labels)
+    names = {label: BlankNode(new) for label, new in zip(random, free, strict=False)}
+
+    def stable(term: _U) -> _U | BlankNode:
+        return names.get(term.value, term) if isinstance(term, BlankNode) else term
+
+    return stable(name), [Triple(stable(t.subject), t.predicate, stable(t.object)) for t in triples]
 
 
 def event_key(stream: str, time: int, name: str) -> int:

@@ -16,7 +16,7 @@ from spaseq.algebra.rules.keep_filters import keep_filters
 from spaseq.algebra.visibility import knowledge_graphs
 from spaseq.errors import InvalidArgument, listed
 from spaseq.model.events import GraphEvent
-from spaseq.model.matches import Match, MatchedEvent, event_digest, match_identity
+from spaseq.model.matches import Match, MatchedEvent, Numbering, event_digest, match_identity, match_key
 from spaseq.reference.iterations import with_values
 from spaseq.reference.partitions import partitions
 from spaseq.reference.runs import Numbered, Run, Taken
@@ -45,8 +45,7 @@ def answers(
             by_gpm = {name: [row for row in taken if row.gpm == name] for name in query.names}
             for run in runs(Scene(query, frame.events, by_gpm, key, frame.end)):
                 found.setdefault(_choice(run, key), run)
-    ordered = sorted(found.values(), key=lambda run: (run.last, run.start, _in_words(query, run)))
-    return _formed(query, ordered, normal_text)
+    return _formed(query, list(found.values()), normal_text)
 
 
 def _require(query: EventQuery, knowledge: Knowledge) -> None:
@@ -79,52 +78,78 @@ def _choice(run: Run, key: Solution) -> object:
     return taken, run.last, frozenset(key.items())
 
 
-def _in_words(query: EventQuery, run: Run) -> list[str]:
-    """Orders matches of one instant and start, so that DISTINCT and ASK choose the same one every time."""
-    taken = sorted(
-        (query.names.index(t.gpm), t.event.position, sorted(map(str, t.mapping.items()))) for t in run.taken
-    )
-    return [str(part) for part in taken] + sorted(map(str, run.mapping.items()))
-
-
 # --- forms --------------------------------------------------------------------------------------
 
 
 def _formed(query: EventQuery, found: list[Run], normal_text: str) -> list[Match]:
+    """The answers; DISTINCT and ASK keep the earliest start, and where starts are equal the least identity."""
+    reports = {id(run): _reported(query, run) for run in found}
+    keys = {id(run): _key(query, run, reports[id(run)], normal_text) for run in found}
+    found = sorted(found, key=lambda run: (run.last, run.start, match_identity(keys[id(run)], 0)))
     match query.form:
         case AskForm():
-            return [_match(query, run, {}, normal_text) for run in found[:1]]
-        case SelectForm(distinct=distinct):
-            matches = [_match(query, run, _selected(query, run), normal_text) for run in found]
-            return _distinct(matches) if distinct else matches
-        case ConstructForm(template):
-            return [
-                _match(query, run, {}, normal_text, _constructed(template, run.mapping, number))
-                for number, run in enumerate(found)
-            ]
+            found = found[:1]
+        case SelectForm(distinct=True):
+            first: dict[object, Run] = {}
+            for run in found:
+                first.setdefault((run.last, frozenset(reports[id(run)].items())), run)
+            found = list(first.values())
+        case SelectForm() | ConstructForm():
+            pass
         case _:
             assert_never(query.form)
+    numbering = Numbering()
+    matches = []
+    for run in found:
+        identity = match_identity(keys[id(run)], numbering.next(run.last, keys[id(run)]))
+        matches.append(_match(query, run, reports[id(run)], identity))
+    return matches
 
 
-def _match(
-    query: EventQuery, run: Run, bindings: Solution, text: str, triples: frozenset[Triple] | None = None
-) -> Match:
+def _in_step_order(query: EventQuery, run: Run) -> list[Taken]:
     order = {name: index for index, name in enumerate(query.names)}
-    taken = sorted(run.taken, key=lambda t: (query.step_of(t.gpm), t.event.time, order[t.gpm]))
-    events = tuple(MatchedEvent(t.gpm, t.event.event.stream, t.event.time, t.event.event.name) for t in taken)
-    identity = match_identity(text, ((t.gpm, _digest(t.event.event)) for t in taken))
-    return Match(run.last, run.start, bindings, events, triples, identity)
+    return sorted(run.taken, key=lambda t: (query.step_of(t.gpm), t.event.time, order[t.gpm]))
+
+
+def _key(query: EventQuery, run: Run, report: Solution, text: str) -> bytes:
+    events = ((t.gpm, _digest(t.event.event)) for t in _in_step_order(query, run))
+    return match_key(text, events, ((name, str(term)) for name, term in report.items()))
+
+
+def _match(query: EventQuery, run: Run, report: Solution, identity: str) -> Match:
+    events = tuple(
+        MatchedEvent(t.gpm, t.event.event.stream, t.event.time, t.event.event.name)
+        for t in _in_step_order(query, run)
+    )
+    if not isinstance(query.form, ConstructForm):
+        return Match(run.last, run.start, report, events, None, identity)
+    triples = _constructed(query.form.template, run.mapping, identity)
+    return Match(run.last, run.start, {}, events, triples, identity)
 
 
 def _digest(event: GraphEvent) -> bytes:
     return event_digest(event.stream, event.time, event.name, (str(triple) for triple in event.triples))
 
 
-def _selected(query: EventQuery, run: Run) -> Solution:
-    assert isinstance(query.form, SelectForm)
+def _reported(query: EventQuery, run: Run) -> Solution:
+    """The bindings that a match reports: those of SELECT, or those of the template of CONSTRUCT."""
+    match query.form:
+        case SelectForm():
+            return _selected(query.form, run)
+        case ConstructForm(template):
+            nodes = [node for t in template for node in (t.subject, t.predicate, t.object)]
+            names = [node.name for node in nodes if isinstance(node, Var) and not node.hidden]
+            return {name: run.mapping[name] for name in names if name in run.mapping}
+        case AskForm():
+            return {}
+        case _:
+            assert_never(query.form)
+
+
+def _selected(form: SelectForm, run: Run) -> Solution:
     scope: Solution = dict(run.mapping)
     selected: Solution = {}
-    for item in query.form.items:
+    for item in form.items:
         name = item.variable.name
         if item.expression is not None:
             term = value_of(with_values(item.expression, run.iterations, None), scope)
@@ -134,19 +159,11 @@ def _selected(query: EventQuery, run: Run) -> Solution:
     return selected
 
 
-def _distinct(matches: list[Match]) -> list[Match]:
-    """One of equal ``(t₂, μ)``, the one with the earliest start; matches are ordered by both."""
-    kept: dict[object, Match] = {}
-    for match in matches:
-        kept.setdefault((match.instant, frozenset(match.bindings.items())), match)
-    return list(kept.values())
-
-
-def _constructed(template: tuple[TriplePattern, ...], mapping: Solution, number: int) -> frozenset[Triple]:
+def _constructed(template: tuple[TriplePattern, ...], mapping: Solution, label: str) -> frozenset[Triple]:
     """The template under the mapping; triples that are unbound or ill-formed are left out."""
     triples = set()
     for pattern in template:
-        terms = [_node(n, mapping, number) for n in (pattern.subject, pattern.predicate, pattern.object)]
+        terms = [_node(n, mapping, label) for n in (pattern.subject, pattern.predicate, pattern.object)]
         try:
             triples.add(Triple(*terms))  # type: ignore[arg-type]
         except TypeError:
@@ -154,12 +171,12 @@ def _constructed(template: tuple[TriplePattern, ...], mapping: Solution, number:
     return frozenset(triples)
 
 
-def _node(node: object, mapping: Solution, number: int) -> Term | None:
+def _node(node: object, mapping: Solution, label: str) -> Term | None:
     match node:
         case Constant(term):
             return term
         case Var(name) if name.startswith("_:"):
-            return BlankNode(f"{name[2:]}-m{number}")
+            return BlankNode(f"{name[2:]}-m{label[-16:]}")
         case Var(name):
             return mapping.get(name)
         case _:

@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spaseq.algebra.events import AskForm, ConstructForm, SelectForm
-from spaseq.engine.answers import Answers, constructed
+from spaseq.engine.answers import Answers, answer_keys, constructed
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.matches import match_identity
+from spaseq.model.matches import Numbering, match_identity
 from spaseq.model.terms import term_of
+from spaseq.spark.finish import NUMBERED, label_of
 from spaseq.spark.job import Job
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
 from spaseq.spark.texts import shown, text_hash, texts_of, without_place
@@ -68,20 +69,21 @@ class AnswerRows:
         self._task = job.tasks[query]
         self._together = together
         self._normal_text = self._task.program.query.normal_text if job.provenance else ""
-        self._compares = any(task.is_distinct for task in job.tasks)
+        self._compares = job.compares
+        self._numbered_later = job.numbers_at_the_end(self._task)
         self._serial = 0
 
     def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
         """The rows of some answers."""
         dictionary.require(answers.generation)
         form = self._task.program.query.rewritten.form
-        identities = self._identities(answers)
+        identities = self._identities(answers, dictionary)
         time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)
         columns: dict[str, pa.Array] = {}
         exact = {name: _texts(dictionary, ids) for name, ids in answers.columns.items()}
         texts = {name: shown(text) for name, text in exact.items()}
         if self._compares:
-            columns |= self._route(answers, list(exact.values()))
+            columns |= self._route(answers, list(exact.values()), identities)
         triples = None
         if isinstance(form, ConstructForm):
             triples = self._triples(form, answers, dictionary, identities)
@@ -110,12 +112,14 @@ class AnswerRows:
         """Nothing follows the last row."""
         yield from ()
 
-    def _route(self, answers: Answers, texts: list[pa.Array]) -> dict[str, pa.Array]:
-        """Where equal answers meet; those of queries without DISTINCT and ASK stay where they are."""
-        if not self._task.is_distinct:
+    def _route(self, answers: Answers, texts: list[pa.Array], identities: list[str]) -> dict[str, pa.Array]:
+        """Where equal answers meet; those that nobody compares stay where they are."""
+        if not self._task.is_distinct and not self._numbered_later:
             here = pa.array(np.full(len(answers), self._bucket, np.int32))
             return {"spread": here, "equal": pa.nulls(len(answers), pa.string())}
-        if self._task.is_ask:
+        if self._numbered_later:
+            equal = [f"{NUMBERED}{key}" for key in identities]
+        elif self._task.is_ask:
             equal = [f"{self._query}"] * len(answers)
         else:
             rows = zip(answers.time.tolist(), *(text.to_pylist() for text in texts), strict=True)
@@ -123,12 +127,19 @@ class AnswerRows:
         places = [text_hash(text.encode()) % self._job.buckets for text in equal]
         return {"spread": pa.array(places, pa.int32()), "equal": pa.array(equal, pa.string())}
 
-    def _identities(self, answers: Answers) -> list[str]:
+    def _identities(self, answers: Answers, dictionary: TermDictionary) -> list[str]:
+        """The identities of answers, or their keys if equal ones may lie elsewhere; instants come whole."""
         if not self._job.provenance:
             return []
+        form, numbering = self._task.program.query.rewritten.form, Numbering()
+        keys = answer_keys(
+            form, answers, self._normal_text, lambda term: without_place(dictionary.ntriples(term))
+        )
+        if self._numbered_later:
+            return [key.hex() for key in keys]
         return [
-            match_identity(self._normal_text, ((step, digest) for step, _, _, _, digest in events))
-            for events in answers.events
+            match_identity(key, numbering.next(time, key))
+            for time, key in zip(answers.time.tolist(), keys, strict=True)
         ]
 
     def _events(self, answers: Answers, dictionary: TermDictionary) -> pa.Array:
@@ -162,7 +173,7 @@ class AnswerRows:
                 if ids[row]
             }
             label = (
-                identities[row].rsplit(":", 1)[-1][:16]
+                label_of(identities[row])
                 if identities
                 else f"{self._query}-{self._bucket}-{self._serial + row}{self._place}"
             )

@@ -1,52 +1,102 @@
-"""DISTINCT and ASK over all buckets together (SEMANTICS 1.9, 1.10)."""
+"""What is decided over all buckets together: DISTINCT, ASK and the numbers of equal matches (SEMANTICS 1.9, 1.10)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
+from spaseq.model.matches import match_identity
 from spaseq.spark.job import Job
 
-ORDER: Final = ("equal", "time", "start")
+ORDER: Final = ("equal", "time", "start", "match")
+NUMBERED: Final = "="
+"""How the column ``equal`` begins for matches that are to be numbered, not dropped; their ``match`` is their key."""
 
 
-def first_of_equals(answers: DataFrame, job: Job, columns: StructType, *, streaming: bool) -> DataFrame:
+def compared(answers: DataFrame, job: Job, columns: StructType, *, streaming: bool) -> DataFrame:
     """Of equal answers the one with the earliest start, of an ASK the first of all; others as they are.
 
-    All buckets go by the same watermark, so equal answers of an endless input come in one micro-batch, and what is
-    compared needs no memory.
+    Where starts are equal the least identity decides, if there are any. Matches whose equals may lie in other buckets
+    get their numbers here. All buckets go by the same watermark, so equal answers of an endless input come in one
+    micro-batch, and what is compared needs no memory.
     """
     together = answers.repartitionById(job.buckets, "spread")
     if streaming:
         return together.mapInArrow(_SortedFirst(), columns)
     order = [name for name in ORDER if name in ("equal", *columns.names)]
-    return together.sortWithinPartitions(*order).mapInArrow(FirstOfEquals(), columns)
+    return together.sortWithinPartitions(*order).mapInArrow(Compare(), columns)
 
 
 class _SortedFirst:
-    """`FirstOfEquals` for rows that Spark will not sort: those of a micro-batch."""
+    """`Compare` for rows that Spark will not sort: those of a micro-batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         known = list(batches)
         if known:
             table = pa.Table.from_batches(known)
             order = [(name, "ascending") for name in ORDER if name in table.schema.names]
-            yield from FirstOfEquals()(table.sort_by(order).to_batches())
+            yield from Compare()(table.sort_by(order).to_batches())
 
 
-class FirstOfEquals:
-    """Passes on the first of every run of rows that are equal; rows that say nothing about it, all."""
+class Compare:
+    """Passes on the first of every run of rows that are equal, and numbers those that are to be numbered."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         last: str | None = None
+        number = 0
         for batch in batches:
             equal = batch.column("equal").to_pylist()
-            keep = []
+            keep, numbers = [], []
             for text in equal:
-                keep.append(text is None or text != last)
+                number = number + 1 if text == last else 0
+                numbered = text is not None and text.startswith(NUMBERED)
+                keep.append(text is None or number == 0 or numbered)
+                numbers.append(number if numbered else None)
                 last = text
-            yield batch.drop_columns(["spread", "equal"]).filter(pa.array(keep, pa.bool_()))
+            yield (
+                _numbered(batch, numbers).drop_columns(["spread", "equal"]).filter(pa.array(keep, pa.bool_()))
+            )
+
+
+def _numbered(batch: pa.RecordBatch, numbers: list[int | None]) -> pa.RecordBatch:
+    """The rows with their identities in place of their keys, where they have a number."""
+    if all(number is None for number in numbers):
+        return batch
+    keys = batch.column("match").to_pylist()
+    found = [
+        key if number is None else match_identity(bytes.fromhex(key), number)
+        for key, number in zip(keys, numbers, strict=True)
+    ]
+    batch = _replaced(batch, "match", found)
+    if "triples" not in batch.schema.names:
+        return batch
+    graphs = batch.column("triples").to_pylist()
+    renamed = [
+        _relabelled(graph, label_of(key), label_of(name)) if graph is not None and key != name else graph
+        for graph, key, name in zip(graphs, keys, found, strict=True)
+    ]
+    return _replaced(batch, "triples", renamed)
+
+
+def _replaced(batch: pa.RecordBatch, name: str, values: list[Any]) -> pa.RecordBatch:
+    place = batch.schema.get_field_index(name)
+    field = batch.schema.field(place)
+    return batch.set_column(place, field, pa.array(values, field.type))
+
+
+def label_of(identity: str) -> str:
+    """What the blank nodes of a CONSTRUCT's graph are called after: the identity of the match, or its key."""
+    return identity.rsplit(":", 1)[-1][:16]
+
+
+def _relabelled(graph: list[dict[str, str]], old: str, new: str) -> list[dict[str, str]]:
+    return [{place: _renamed(text, old, new) for place, text in triple.items()} for triple in graph]
+
+
+def _renamed(text: str, old: str, new: str) -> str:
+    suffix = f"-m{old}"
+    return text.removesuffix(suffix) + f"-m{new}" if text.startswith("_:") and text.endswith(suffix) else text

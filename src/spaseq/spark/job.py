@@ -9,6 +9,7 @@ from pyoxigraph import Literal
 
 from spaseq.algebra.events import AskForm, Assignment, SelectForm
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.answers import reported
 from spaseq.errors import InvalidArgument, listed
 from spaseq.io.bad_input import Policy
 from spaseq.io.options import DEFAULTS, ReadOptions
@@ -38,6 +39,12 @@ class Task:
         """True if answers of different buckets must still be compared."""
         form = self.program.query.rewritten.form
         return isinstance(form, AskForm) or (isinstance(form, SelectForm) and form.distinct)
+
+    @property
+    def splits_equals(self) -> bool:
+        """True if matches that are equal in all they report may lie in different buckets: their keys are not reported."""
+        shown = reported(self.program.query.rewritten.form)
+        return not self.is_distinct and not set(self.routing.variables) <= set(shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,15 @@ class Job:
     @property
     def streaming(self) -> bool:
         return bool(self.places)
+
+    def numbers_at_the_end(self, task: Task) -> bool:
+        """True if equal matches of a query are numbered when those of all buckets have met."""
+        return self.provenance and task.splits_equals
+
+    @property
+    def compares(self) -> bool:
+        """True if answers of different buckets must still be compared."""
+        return any(task.is_distinct or self.numbers_at_the_end(task) for task in self.tasks)
 
     @property
     def predicates(self) -> frozenset[str] | None:

@@ -21,7 +21,7 @@ from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.answer_rows import AnswerForm, RowForm
 from spaseq.spark.bad_events import checked_policy
 from spaseq.spark.files import FileParts, parts_behind
-from spaseq.spark.finish import first_of_equals
+from spaseq.spark.finish import compared
 from spaseq.spark.gpm_stage import MatchParts, MatchRows
 from spaseq.spark.job import Job, make_tasks, stream_numbers
 from spaseq.spark.native import as_native
@@ -171,15 +171,14 @@ def answers_of(
     metrics = options.metrics or (f"spaseq_{job.id[:8]}" if streaming else None)
     if metrics is not None:
         blocks = blocks.observe(metrics, F.sum("events").alias("events"), F.sum("bad").alias("bad"))
-    compares = any(task.is_distinct for task in job.tasks)
-    internal = StructType([*(ROUTE if compares else ()), *columns.fields])
+    internal = StructType([*(ROUTE if job.compares else ()), *columns.fields])
     if streaming:
         answers = _endless(spark, job, blocks, internal, metrics, form)
     else:
         sequence = SequenceStage(shared, form)
         ordered = blocks.repartitionById(job.buckets, "bucket").sortWithinPartitions("query", "first")
         answers = ordered.mapInArrow(sequence, internal)
-    return first_of_equals(answers, job, columns, streaming=streaming) if compares else answers
+    return compared(answers, job, columns, streaming=streaming) if job.compares else answers
 
 
 def _endless(

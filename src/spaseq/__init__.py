@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from spaseq.engine.evaluate import evaluate
     from spaseq.engine.run import run
     from spaseq.model.events import Event
+    from spaseq.model.frames import to_pandas
     from spaseq.model.matches import Match, MatchedEvent
     from spaseq.planner import CompiledQuery
     from spaseq.planner import compile_query as compile  # noqa: A004 - the contract's name
@@ -24,7 +25,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CompiledQuery", "Engine", "Event", "InvalidArgument", "Match", "MatchedEvent", "QueryError",
-    "QueryWarning", "SpaseqError", "compile", "evaluate", "explain", "run",
+    "QueryWarning", "SpaseqError", "compile", "evaluate", "explain", "run", "to_pandas",
 ]  # fmt: skip
 
 _LAZY = {
@@ -37,6 +38,7 @@ _LAZY = {
     "evaluate": ("spaseq.engine.evaluate", "evaluate"),
     "explain": ("spaseq.planner.explain", "explain"),
     "run": ("spaseq.engine.run", "run"),
+    "to_pandas": ("spaseq.model.frames", "to_pandas"),
 }
 
 

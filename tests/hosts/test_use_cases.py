@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from pyspark.sql import SparkSession
 import spaseq
 from spaseq import spark as sps
 from spaseq.spark.answer_files import match_of
+from spaseq.testing.comparison import comparable
 
 pytestmark = pytest.mark.spark
 
@@ -38,6 +38,6 @@ def test_a_use_case_finds_the_same_on_spark(spark: SparkSession, query: str, fol
     graphs = {graph["iri"]: place / graph["file"] for graph in manifest["background"]}
     frames = {alias: sps.read_events(spark, path) for alias, path in files.items()}
     answers = sps.match_all({"query": compiled}, frames, graphs, provenance=True).toArrow()
-    here = Counter(map(str, spaseq.run(compiled, files, graphs)))
+    here = comparable(compiled, spaseq.run(compiled, files, graphs))
     assert here
-    assert Counter(str(match_of(row)) for row in answers.to_pylist()) == here
+    assert comparable(compiled, map(match_of, answers.to_pylist())) == here

@@ -228,6 +228,8 @@ def matches(
             ),
             triples,
             identity,
+            program.query.name,
+            True if isinstance(form, AskForm) else None,
         )
 
 

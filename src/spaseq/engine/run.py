@@ -71,7 +71,8 @@ def run(
     state; reaching them is an error that names the step that grows. Without ``with_events`` matches name neither
     their events nor themselves, and large inputs are read much faster.
     """
-    queries = [NamedQuery("query", as_query(query))]
+    compiled = as_query(query)
+    queries = [NamedQuery(compiled.name, compiled)]
     options = InputOptions(
         ReadOptions(timestamp_predicate, time_unit, triples_per_event), format, as_lateness(lateness)
     )

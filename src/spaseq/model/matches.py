@@ -6,11 +6,12 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import BlankNode, NamedNode, Triple
 
 from spaseq.errors import InvalidArgument
+from spaseq.model.plain import Plain, json_value, plain_value
 from spaseq.model.terms import Term, unscoped
 from spaseq.temporal.instants import format_instant, to_datetime
 
@@ -31,18 +32,30 @@ class MatchedEvent:
     def time(self) -> datetime:
         return to_datetime(self.instant)
 
+    def to_dict(self) -> dict[str, str]:
+        """The event as data that `json.dumps` takes; a graph name that is an IRI as plain text."""
+        found = {"step": self.step, "stream": self.stream, "time": format_instant(self.instant)}
+        if self.graph is not None:
+            found["graph"] = self.graph.value if isinstance(self.graph, NamedNode) else str(self.graph)
+        return found
+
     def __str__(self) -> str:
         name = f" {self.graph}" if self.graph is not None else ""
         return f"{self.step}@{format_instant(self.instant)}{name}"
 
 
-@dataclass(frozen=True, slots=True)
+MOST_SHOWN: Final = 8
+"""Bindings in the text of a match; more are counted."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Match:
     """One answer of a query.
 
     ``instant`` and ``begin`` are t₂ and t₁ in microseconds, ``time`` and ``start`` the same as datetimes.
     ``bindings`` are the selected variables that have a value, in the order of SELECT. ``triples`` is the
-    graph of a CONSTRUCT query, None for the other forms. ``identity`` is the same on every host.
+    graph of a CONSTRUCT query, None for the other forms; ``boolean`` is True for ASK, None for the other forms.
+    ``identity`` is the same on every host, ``query`` the name of the query. ``values`` are the bindings as plain Python.
     """
 
     instant: int
@@ -51,6 +64,8 @@ class Match:
     events: tuple[MatchedEvent, ...] = ()
     triples: frozenset[Triple] | None = None
     identity: str = ""
+    query: str = ""
+    boolean: bool | None = None
 
     @property
     def time(self) -> datetime:
@@ -59,6 +74,46 @@ class Match:
     @property
     def start(self) -> datetime:
         return to_datetime(self.begin)
+
+    @property
+    def values(self) -> dict[str, Plain]:
+        """The bindings as plain Python values: str, int, Decimal, float, bool or datetime; IRIs as str."""
+        return {name: plain_value(term) for name, term in self.bindings.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The match as data that `json.dumps` takes: times and decimals as text, terms as N-Triples in ``triples``."""
+        found: dict[str, Any] = {"query": self.query} if self.query else {}
+        if self.identity:
+            found["match"] = self.identity
+        found |= {"time": format_instant(self.instant), "start": format_instant(self.begin)}
+        if self.boolean is not None:
+            found["boolean"] = self.boolean
+        elif self.triples is not None:
+            lines = ([str(t.subject), str(t.predicate), str(t.object)] for t in self.triples)
+            found["triples"] = sorted(lines)
+        else:
+            found["values"] = {name: json_value(value) for name, value in self.values.items()}
+        if self.events:
+            found["events"] = [event.to_dict() for event in self.events]
+        return found
+
+    def __repr__(self) -> str:
+        """One line that fits a screen: when, and what was found."""
+        if self.boolean is not None:
+            found = [str(self.boolean)]
+        elif self.triples is not None:
+            found = [f"{len(self.triples)} triples"]
+        else:
+            found = [f"{name}={_short(value)}" for name, value in self.values.items()]
+        more = [f"{len(found) - MOST_SHOWN} more"] if len(found) > MOST_SHOWN else []
+        when = f"{format_instant(self.begin)} to {format_instant(self.instant)}"
+        return f"<Match {when}: {', '.join([*found[:MOST_SHOWN], *more])}>"
+
+    def _repr_html_(self) -> str:
+        """A small table, for notebooks."""
+        from spaseq.model.html import match_html
+
+        return match_html(self)
 
     def to_rdflib(self) -> dict[str, rdflib.term.Identifier]:
         """The bindings as rdflib terms; needs the extra ``spaseq[rdflib]``."""
@@ -80,6 +135,11 @@ class Match:
                     return Literal(term.value, datatype=URIRef(term.datatype.value), normalize=False)
 
         return {name: converted(term) for name, term in self.bindings.items()}
+
+
+def _short(value: Plain) -> str:
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:56]}...{text[-1]}"
 
 
 def event_digest(stream: str, instant: int, name: Term | None, triples: Iterable[str]) -> bytes:

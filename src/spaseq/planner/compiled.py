@@ -22,7 +22,7 @@ from spaseq.syntax.parser import parse
 from spaseq.syntax.printer import format_query
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class CompiledQuery:
     """A query that was checked and compiled; immutable, and shared by all hosts."""
 
@@ -41,6 +41,22 @@ class CompiledQuery:
     def normal_text(self) -> str:
         """The query's text without what carries no meaning: comments, layout, prefixes."""
         return format_query(replace(self.syntax, prologue=ast.Prologue()))
+
+    def __repr__(self) -> str:
+        """One line: the name, the form and the sequence; `explain` shows the rest."""
+        from spaseq.planner.explain.facts import explanation
+
+        facts = explanation(self)
+        found = " ".join(f"?{name}" for name in facts.results)
+        text = f"{facts.form} {found}".strip() + f" SEQ ({facts.sequence})"
+        return f"<CompiledQuery {self.name}: {text if len(text) <= 200 else text[:197] + '...'}>"
+
+    def _repr_html_(self) -> str:
+        """The drawn automaton, for notebooks."""
+        from spaseq.planner.explain.facts import explanation
+        from spaseq.planner.explain.notebook import to_fragment
+
+        return to_fragment(explanation(self))
 
     def explain(self, format: str = "text") -> str:  # noqa: A002 - the contract's name
         """The plan, as text, json, mermaid, dot, svg or html."""

@@ -122,7 +122,8 @@ def _match(query: EventQuery, run: Run, report: Solution, identity: str) -> Matc
         for t in _in_step_order(query, run)
     )
     if not isinstance(query.form, ConstructForm):
-        return Match(run.last, run.start, report, events, None, identity)
+        truth = True if isinstance(query.form, AskForm) else None
+        return Match(run.last, run.start, report, events, None, identity, boolean=truth)
     triples = _constructed(query.form.template, run.mapping, identity)
     return Match(run.last, run.start, {}, events, triples, identity)
 

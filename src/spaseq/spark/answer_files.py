@@ -42,6 +42,8 @@ def match_of(row: dict[str, Any]) -> Match:
         tuple(_event(event) for event in row.get("events") or ()),
         None if triples is None else frozenset(_triple(triple) for triple in triples),
         row.get("match") or "",
+        row["query"],
+        row["boolean"],
     )
 
 

@@ -106,6 +106,8 @@ def match_of(row: Row) -> Match:
         if triples is None
         else frozenset(Triple(term_of(t.s), term_of(t.p), term_of(t.o)) for t in triples),  # type: ignore[arg-type]
         row["match"],
+        row["query"],
+        row["boolean"],
     )
 
 

@@ -182,17 +182,17 @@ def reported(form: Form) -> list[str]:
             assert_never(form)
 
 
-def answer_keys(form: Form, answers: Answers, normal_text: str, text_of: Callable[[int], str]) -> list[bytes]:
+def answer_keys(
+    form: Form, answers: Answers, normal_text: str, text_of: Callable[[int], str]
+) -> Iterator[bytes]:
     """The keys of answers whose events have digests; ``text_of`` gives a term by its id."""
     columns = [(name, answers.columns[name].tolist()) for name in reported(form) if name in answers.columns]
-    return [
-        match_key(
+    for row, events in enumerate(answers.events):
+        yield match_key(
             normal_text,
             ((event[0], event[4]) for event in events),
             ((name, text_of(ids[row])) for name, ids in columns if ids[row]),
         )
-        for row, events in enumerate(answers.events)
-    ]
 
 
 def matches(
@@ -204,7 +204,7 @@ def matches(
 ) -> Iterator[Match]:
     """The answers as the objects users see; with a numbering, each has its identity."""
     form, streams = program.query.rewritten.form, program.streams
-    keys = answer_keys(form, answers, normal_text, dictionary.ntriples) if numbering is not None else []
+    keys = answer_keys(form, answers, normal_text, dictionary.ntriples)
     for row in range(len(answers)):
         dictionary.require(answers.generation)
         bindings = {
@@ -213,7 +213,8 @@ def matches(
         events = answers.events[row] if answers.events else ()
         identity = ""
         if numbering is not None:
-            identity = match_identity(keys[row], numbering.next(int(answers.time[row]), keys[row]))
+            key = next(keys)
+            identity = match_identity(key, numbering.next(int(answers.time[row]), key))
         triples = None
         if isinstance(form, ConstructForm):
             label = identity.rsplit(":", 1)[-1][:16] or f"{answers.time[row]}-{row}"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import click
 
 import spaseq
+from spaseq.cli.queries import show_problem
+from spaseq.errors import SpaseqError
 
 VERBS = {
     "run": "run queries over streams, write matches",
@@ -24,6 +29,23 @@ VERBS = {
 class Verbs(click.Group):
     """A group whose commands live in modules of their names, each imported when it is called."""
 
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command, also where a standard stream is closed."""
+        _fill_closed_streams()
+        return super().main(*args, **kwargs)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; output that cannot be written is an error of one sentence."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            where = f" `{error.filename}`" if error.filename else ""
+            reason = (error.strerror or str(error)).lower()
+            show_problem(SpaseqError(f"`spaseq {ctx.invoked_subcommand}` failed:{where} {reason}"))
+            raise SystemExit(1) from None
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(VERBS)
 
@@ -37,6 +59,23 @@ class Verbs(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
+
+
+def _fill_closed_streams() -> None:
+    """Put the null device in the place of closed standard streams.
+
+    A file that is opened later would take the free number, and get what is meant for the stream. Standard output
+    stays None for those who must not lose what they write there.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - open to the end
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -14,7 +14,7 @@ from spaseq.engine.answers import Answers
 from spaseq.engine.checkpoint import IncompatibleCheckpoint
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.session import QueryRun, Session, form_of
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.result_json import ColumnLines
 from spaseq.io.results import Form, OutputFormat, ResultWriter, default_format, result_writer
 
@@ -31,6 +31,8 @@ class Output(io.RawIOBase):
         self.length = length or 0
         """How many bytes were written."""
         self._owned = path is not None
+        if path is None and sys.stdout is None:
+            raise SpaseqError("standard output is closed, so matches cannot be written; give --output PATH")
         if path is None:
             self._file = cast("BinaryIO", sys.stdout.buffer)
         elif length:

@@ -317,7 +317,7 @@ def _insert(terms: Terms, slot: Int, address: Int, length: Int, mixed: np.uint64
 def encode_iri(terms: Terms, address: Int, stop: Int) -> Int:
     """The id of an IRI; `DOUBT` or `ROOM` if it is new and cannot be inserted."""
     length = stop - address
-    mixed = hash_bytes(address, length)
+    mixed = hash_bytes(terms, address, length)
     slot = find_slot(terms, address, length, mixed)
     if terms.table[slot] != np.uint64(0):
         return np.int64(terms.table[slot] & _LOW)
@@ -330,7 +330,7 @@ def encode_iri(terms: Terms, address: Int, stop: Int) -> Int:
 def encode_label(terms: Terms, address: Int, stop: Int) -> Int:
     """The id of a blank node's label; `ROOM` if it is new and cannot be inserted."""
     length = stop - address
-    mixed = hash_bytes(address, length)
+    mixed = hash_bytes(terms, address, length)
     slot = find_slot(terms, address, length, mixed)
     if terms.table[slot] != np.uint64(0):
         return np.int64(terms.table[slot] & _LOW)
@@ -363,7 +363,7 @@ def encode_literal(terms: Terms, address: Int, stop: Int, scratch: Bytes) -> Int
     ):
         stop = stop - _STRING_SIZE + 1  # a plain literal is a string
     length = stop - address
-    mixed = hash_bytes(address, length)
+    mixed = hash_bytes(terms, address, length)
     slot = find_slot(terms, address, length, mixed)
     if terms.table[slot] != np.uint64(0):
         return np.int64(terms.table[slot] & _LOW)
@@ -375,7 +375,7 @@ def encode_literal(terms: Terms, address: Int, stop: Int, scratch: Bytes) -> Int
         if length == DOUBT:
             return DOUBT
         address = scratch.ctypes.data
-        mixed = hash_bytes(address, length)
+        mixed = hash_bytes(terms, address, length)
         slot = find_slot(terms, address, length, mixed)
         if terms.table[slot] != np.uint64(0):
             return np.int64(terms.table[slot] & _LOW)

@@ -2,11 +2,14 @@
 
 Kernels insert into it directly, so the lexer encodes terms without making a Python object. Term ``i`` is
 ``buffer[starts[i] : starts[i + 1]]``, its canonical N-Triples text. A slot of ``table`` holds the upper
-half of a hash and an id; 0 is free. ``counts`` is ``[next id, bytes used]``.
+half of a hash and an id; 0 is free. ``counts`` is ``[next id, bytes used, seed, key]``.
+
+The hash is keyed by two random numbers of the process: nobody can write a file whose terms all meet in one slot.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeVar
@@ -14,16 +17,13 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.jit import Int, inlined, lean, load64, store64
+from spaseq.model.jit import Int, folded, inlined, lean, load64, store64
 from spaseq.settings import settings
 
 PADDING: Final = 16
 """Bytes that must follow every buffer a kernel reads, since it reads eight at a time."""
 
-_MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
 _FINISHER: Final = np.uint64(0xD6E8FEB86659FD93)
-_U32: Final = np.uint64(32)
-_U29: Final = np.uint64(29)
 _LOW: Final = np.uint64(0xFFFFFFFF)
 _HIGH: Final = np.uint64(0xFFFFFFFF00000000)
 
@@ -37,23 +37,6 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 def low_bytes(word: np.uint64, count: Int) -> np.uint64:
     """The lowest ``count`` bytes of a word, 0 < count <= 8."""
     return word & (np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - 8 * count))
-
-
-@inlined
-def hash_bytes(address: Int, length: Int) -> np.uint64:
-    """A 64-bit hash of some bytes."""
-    mixed = np.uint64(length) * _MULTIPLIER
-    left = length
-    while left > 8:
-        mixed = (mixed ^ load64(address)) * _MULTIPLIER
-        mixed ^= mixed >> _U32
-        address += 8
-        left -= 8
-    if left > 0:
-        mixed = (mixed ^ low_bytes(load64(address), left)) * _MULTIPLIER
-        mixed ^= mixed >> _U32
-    mixed *= _FINISHER
-    return mixed ^ (mixed >> _U29)
 
 
 @inlined
@@ -83,6 +66,28 @@ class Terms(NamedTuple):
     starts: Longs
     table: Words
     counts: Longs
+
+
+_SECRET: Final = np.frombuffer(os.urandom(16), np.int64) | 1
+"""The seed and the key of all hashes of this process. An argument of kernels, since compiled ones are kept on disk."""
+
+
+@inlined
+def hash_bytes(terms: Terms, address: Int, length: Int) -> np.uint64:
+    """A 64-bit hash of some bytes: every word is multiplied by the key, and both halves of the product count.
+
+    Without the upper half the effect of a word's highest bits would not depend on the key.
+    """
+    seed, key = np.uint64(terms.counts[2]), np.uint64(terms.counts[3])
+    mixed = seed ^ np.uint64(length)
+    left = length
+    while left > 8:
+        mixed = folded(mixed ^ load64(address), key)
+        address += 8
+        left -= 8
+    if left > 0:
+        mixed = folded(mixed ^ low_bytes(load64(address), left), key)
+    return folded(mixed ^ seed, _FINISHER)
 
 
 @inlined
@@ -120,7 +125,7 @@ def append_term(terms: Terms, slot: Int, address: Int, length: Int, mixed: np.ui
 @lean
 def encode_bytes(terms: Terms, address: Int, length: Int) -> Int:
     """The id of a term, inserted if it is new; the caller has made room."""
-    mixed = hash_bytes(address, length)
+    mixed = hash_bytes(terms, address, length)
     slot = find_slot(terms, address, length, mixed)
     entry = terms.table[slot]
     if entry != np.uint64(0):
@@ -131,7 +136,7 @@ def encode_bytes(terms: Terms, address: Int, length: Int) -> Int:
 @inlined
 def find_bytes(terms: Terms, address: Int, length: Int) -> Int:
     """The id of a term, 0 if it is not here."""
-    return np.int64(terms.table[find_slot(terms, address, length, hash_bytes(address, length))] & _LOW)
+    return np.int64(terms.table[find_slot(terms, address, length, hash_bytes(terms, address, length))] & _LOW)
 
 
 # What Python calls takes plain arrays: numba recognises those far faster than a named tuple.
@@ -200,7 +205,7 @@ def _rehash(terms: Terms, count: Int) -> None:
     base = terms.buffer.ctypes.data
     mask = np.uint64(len(terms.table) - 1)
     for known in range(1, count):
-        mixed = hash_bytes(base + terms.starts[known], terms.starts[known + 1] - terms.starts[known])
+        mixed = hash_bytes(terms, base + terms.starts[known], terms.starts[known + 1] - terms.starts[known])
         slot = mixed & mask
         while terms.table[slot] != np.uint64(0):
             slot = (slot + np.uint64(1)) & mask
@@ -231,7 +236,7 @@ class Arena:
         self.buffer: Bytes = np.zeros(size + PADDING, np.uint8)
         self.starts: Longs = np.zeros(terms + 2, np.int64)
         self.table: Words = np.zeros(_table_size(terms), np.uint64)
-        self.counts: Longs = np.array([1, 0], np.int64)
+        self.counts: Longs = np.array([1, 0, *_SECRET], np.int64)
 
     def __len__(self) -> int:
         return int(self.counts[0]) - 1
@@ -301,7 +306,7 @@ class Arena:
             max(2 * len(kept), settings().arena_terms), max(2 * int(sizes.sum()), settings().arena_bytes)
         )
         _keep(self.terms, kept, smaller.terms)
-        smaller.counts[:] = [len(kept) + 1, int(sizes.sum())]
+        smaller.counts[:2] = [len(kept) + 1, int(sizes.sum())]
         _rehash(smaller.terms, len(kept) + 1)
         self.buffer, self.starts = smaller.buffer, smaller.starts
         self.table, self.counts = smaller.table, smaller.counts

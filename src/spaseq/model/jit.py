@@ -7,7 +7,9 @@ its input is large imports those.
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
@@ -52,11 +54,15 @@ def _compiled(function: _F, **flags: Any) -> _F:
     before = numba.CACHE_DIR
     numba.CACHE_DIR = before or chosen
     try:
-        return cast(
-            _F, njit(nogil=True, cache=True, boundscheck=bool(settings().check_bounds), **flags)(function)
-        )
+        made = njit(nogil=True, cache=True, boundscheck=bool(settings().check_bounds), **flags)(function)
     finally:
         numba.CACHE_DIR = before
+    cache = getattr(made, "_cache", None)
+    if isinstance(cache, caching.Cache):  # there is none if Numba is switched off
+        place = cache._impl
+        stamp = place.locator.get_source_stamp()
+        cache._cache_file = _CheckedFile(cache.cache_path, place.filename_base, stamp)
+    return cast(_F, made)
 
 
 @lru_cache
@@ -77,6 +83,51 @@ _names: dict[str, Any] = vars(caching)
 # In older releases of Numba both names begin with an underscore.
 _CacheLocator: Any = _names.get("UserProvidedCacheLocator") or _names["_UserProvidedCacheLocator"]
 _CacheImpl: Any = _names.get("CacheImpl") or _names["_CacheImpl"]
+
+
+_CacheFile: Any = caching.IndexDataCacheFile
+
+
+class _CheckedFile(_CacheFile):  # type: ignore[misc]
+    """The files of one kernel, each with a digest of its content and of Numba's version in front.
+
+    A file that is damaged or of another version counts as missing: the kernel is compiled, and the file replaced.
+    """
+
+    def save(self, key: object, data: object) -> None:
+        with suppress(OSError):  # a full or read-only disk costs only the time to compile again
+            super().save(key, data)
+
+    def _load_index(self) -> dict[object, str]:
+        try:
+            stamp, overloads = self._read(self._index_path)
+        except OSError:
+            return {}
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[object, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> object:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: object) -> None:
+        self._write(self._data_path(name), data)
+
+    def _read(self, path: str) -> Any:
+        sealed = Path(path).read_bytes()
+        digest, data = sealed[:32], sealed[32:]
+        if self._digest(data) != digest:
+            raise OSError(f"{path} is damaged")  # what Numba takes for a missing file
+        return pickle.loads(data)
+
+    def _write(self, path: str, content: object) -> None:
+        data = self._dump(content)
+        with self._open_for_write(path) as file:
+            file.write(self._digest(data) + data)
+
+    def _digest(self, data: bytes) -> bytes:
+        return hashlib.sha256(self._version.encode() + data).digest()
 
 
 class _Anywhere(_CacheLocator):  # type: ignore[misc]
@@ -138,6 +189,16 @@ def _trailing_zeros(_context: Any, _value: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _folded(_context: Any, _one: Any, _other: Any) -> Any:
+    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        wide, narrow = ir.IntType(128), ir.IntType(64)
+        product = builder.mul(builder.zext(arguments[0], wide), builder.zext(arguments[1], wide))
+        high = builder.trunc(builder.lshr(product, ir.Constant(wide, 64)), narrow)
+        return builder.xor(builder.trunc(product, narrow), high)
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
 load64 = cast("Callable[[Int], Any]", intrinsic(_load64))
 """Eight bytes at an address, in any alignment, as an unsigned number (little-endian)."""
 
@@ -146,6 +207,9 @@ store64 = cast("Callable[[Int, Any], None]", intrinsic(_store64))
 
 load8 = cast("Callable[[Int], Any]", intrinsic(_load8))
 """One byte at an address."""
+
+folded = cast("Callable[[Any, Any], np.uint64]", intrinsic(_folded))
+"""The two halves of the 128-bit product of two unsigned numbers, one xor the other."""
 
 trailing_zeros = cast("Callable[[Any], Any]", intrinsic(_trailing_zeros))
 """The number of zero bits below the lowest one bit of a number that is not zero."""

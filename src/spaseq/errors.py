@@ -89,6 +89,10 @@ class InvalidArgument(SpaseqError, ValueError):
     """A wrong option or argument; the message shows the value and what is accepted."""
 
 
+class LimitReached(SpaseqError):
+    """Work that would take the machine was ended; the message names the limit and how to change it."""
+
+
 class Diagnostic:
     """What errors and warnings share: a code, a place and a sentence, all derived from fields."""
 

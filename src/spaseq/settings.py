@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from spaseq.errors import InvalidArgument, did_you_mean
+from spaseq.errors import InvalidArgument, LimitReached, did_you_mean
 
 VARIABLE: Final = "SPASEQ_SETTINGS"
 SMALL: Final = "small"
@@ -76,6 +76,8 @@ class Settings:
     prepared_rows: int = _threshold(2_000, 2, "rows in total from which it is compiled in the background")
     initial_runs: int = _threshold(64, 1, "runs that a new automaton has room for")
 
+    number_digits: int = _limit(4_000, "digits of an integer or a decimal; one with more has no value")
+
     # Results
     compiled_lines: int = _threshold(1 << 11, 2, "result lines from which a kernel writes them")
     cached_texts: int = _threshold(1 << 18, 2, "terms and instants whose spelling in results is kept")
@@ -131,6 +133,14 @@ def parse_settings(text: str) -> Settings:
             raise InvalidArgument(f"{VARIABLE}: `{name}` takes a whole number, not `{value}`")
         chosen = replace(chosen, **{name: int(value)})
     return chosen
+
+
+def limit_reached(what: str, name: str) -> LimitReached:
+    """The error that ends work at a limit: what happened, what the limit is, how to change it."""
+    limit = getattr(settings(), name)
+    return LimitReached(
+        f"{what}; the limit is {limit:,}. If that is meant, raise it: {VARIABLE}={name}={2 * limit}"
+    )
 
 
 _current: Settings | None = None

@@ -11,14 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from pyoxigraph import Literal
+from pyoxigraph import BlankNode, Literal
 
 from spaseq.algebra.expressions import Aggregate, Expression, Term, Var
 from spaseq.columnar.expressions import ids, needs_events
 from spaseq.columnar.frame import Frame
+from spaseq.columnar.kernels.exact import aggregate_numbers
 from spaseq.columnar.kernels.numbers import encode_integers, encode_numbers, numbers_of, total
-from spaseq.columnar.kernels.oracle import aggregate as ask_aggregate
-from spaseq.columnar.kernels.strings import text_of
 from spaseq.columnar.order import ranks
 from spaseq.columnar.table import Ids, Rows, Table, codes, row_codes
 
@@ -116,7 +115,7 @@ def _computed(item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Fr
             _concatenated(group, " " if item.separator is None else item.separator) for group in groups
         ]
     else:
-        answers = ask_aggregate(f"{item.name}(?a0)", groups)
+        answers = aggregate_numbers(item.name, groups)
     chosen = np.zeros(count, dtype=np.int32)
     for group, answer in enumerate(answers):
         if answer is not None:
@@ -125,6 +124,7 @@ def _computed(item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Fr
 
 
 def _concatenated(terms: list[Term], separator: str) -> Term | None:
-    """The strings in a row; anything but a string is an error, as pyoxigraph has it."""
-    texts = [text_of(term) for term in terms]
-    return None if None in texts else Literal(separator.join(text for text in texts if text is not None))
+    """What STR gives of the terms, in a row: a blank node has no STR and is an error."""
+    if any(isinstance(term, BlankNode) for term in terms):
+        return None
+    return Literal(separator.join(term.value for term in terms))

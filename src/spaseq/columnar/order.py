@@ -9,6 +9,7 @@ from spaseq.algebra.patterns import OrderKey
 from spaseq.columnar.expressions import ids, needs_events
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.kernels.compare import TRUE, compare
+from spaseq.columnar.kernels.exact import sorted_numbers
 from spaseq.columnar.kernels.numbers import numbers_of, sort_keys
 from spaseq.columnar.kernels.oracle import order
 from spaseq.columnar.table import Ids, Table
@@ -49,7 +50,8 @@ def _ranked(terms: Ids, frame: Frame) -> Ranks:
     if keys is not None:
         return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64) + 1
     rank = np.empty(len(terms), dtype=np.int64)
-    sequence = np.array(order(frame.dictionary.decode_many(terms)), dtype=np.intp)
+    decoded = frame.dictionary.decode_many(terms)
+    sequence = np.array(sorted_numbers(decoded) or order(decoded), dtype=np.intp)
     placed = terms[sequence]
     equal = compare("=", placed[:-1], placed[1:], frame.functions) == TRUE
     steps = np.concatenate([[1], np.where(equal, 0, 1)])

@@ -1,8 +1,8 @@
 """Value columns: what the literals of a dictionary stand for, decoded once per distinct term.
 
 Filters then are array arithmetic. Which lexical forms have a value follows pyoxigraph, which judges
-(SEMANTICS part 0): integers are 64 bits wide, decimals have 18 fractional digits, the ranges of derived
-integer types are not enforced.
+(SEMANTICS part 0), except that integers and decimals have any size; the ranges of derived integer types are not
+enforced.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.terms import term_of
+from spaseq.settings import settings
 from spaseq.temporal.instants import INTEGER_RANGES, XSD, parse_date, parse_date_time
 
 if TYPE_CHECKING:
@@ -144,29 +145,36 @@ def literal_value(lexical: str, datatype: str) -> Value:
 
 
 def _integer(lexical: str) -> Value:
-    if not _INTEGER.match(lexical) or len(lexical) > 4000:
+    if not _INTEGER.match(lexical) or len(lexical) > settings().number_digits:
         return _INVALID
+    if is_beyond(Kind.INTEGER, lexical):
+        return Value(Kind.INTEGER, float(Decimal(lexical)))
     number = int(lexical)
-    if not -(2**63) <= number < 2**63:
-        return _INVALID
     return Value(Kind.INTEGER, float(number), int(float(number)) == number, number, True)
 
 
 def _decimal(lexical: str) -> Value:
-    if not _DECIMAL.match(lexical):
+    if not _DECIMAL.match(lexical) or len(lexical) > settings().number_digits:
         return _INVALID
+    if is_beyond(Kind.DECIMAL, lexical):
+        return Value(Kind.DECIMAL, float(Decimal(lexical)))
     whole, _, fraction = lexical.lstrip("+-").partition(".")
     fraction = fraction.rstrip("0")
-    if len(fraction) > 18 or len(whole.lstrip("0")) > 21:
-        return _INVALID
     scaled = int((whole or "0") + fraction.ljust(18, "0"))
-    if scaled >= 2**127:
-        return _INVALID
     scaled = -scaled if lexical[0] == "-" else scaled
     number = float(Decimal(scaled).scaleb(-18)) if len(fraction) else float(scaled // 10**18)
     exact = _is_exactly(number, scaled)
     integral = not fraction and -(2**63) <= scaled // 10**18 < 2**63
     return Value(Kind.DECIMAL, number, exact, scaled // 10**18 if integral else 0, integral)
+
+
+def is_beyond(kind: Kind, lexical: str) -> bool:
+    """True if pyoxigraph cannot hold an integer, in 64 bits, or a decimal, in 128 with 18 fractional digits."""
+    whole, _, fraction = lexical.lstrip("+-").partition(".")
+    whole, fraction = whole.lstrip("0"), fraction.rstrip("0")
+    if kind is Kind.INTEGER:
+        return len(whole) > 19 or int(whole or 0) >= 2**63 + lexical.startswith("-")
+    return len(fraction) > 18 or len(whole) > 21 or int((whole or "0") + fraction.ljust(18, "0")) >= 2**127
 
 
 def _is_exactly(number: float, scaled: int) -> bool:

@@ -14,22 +14,30 @@ from pyoxigraph import BlankNode, NamedNode
 
 from spaseq.algebra.expressions import (
     Aggregate,
+    And,
+    Arithmetic,
     Call,
+    Compare,
     Constant,
     Exists,
     Expression,
     FunctionCall,
+    In,
+    Or,
     PatternNode,
     Term,
+    Unary,
     Var,
     rebuild,
 )
 from spaseq.algebra.patterns import Extend, Filter, Group, LeftJoin, OrderKey, Pattern, TriplePattern, Values
+from spaseq.reference.numbers import CASTS, FUNCTIONS, name_of
 
 VALUE = "urn:spaseq:function:value"
 LEXICAL = "urn:spaseq:function:lexical"
-LEAST = "urn:spaseq:aggregate:min"
-GREATEST = "urn:spaseq:aggregate:max"
+AGGREGATE = "urn:spaseq:aggregate:"
+AGGREGATES = ("MIN", "MAX", "SUM", "AVG", "GROUP_CONCAT")
+"""Aggregates whose results keep the spelling of terms, or the size of numbers."""
 STRING_CAST = "http://www.w3.org/2001/XMLSchema#string"
 
 Wrap = Callable[[Term], Term]
@@ -39,9 +47,9 @@ def preserve(pattern: Pattern, wrap: Wrap) -> Pattern:
     """The pattern over wrapped constants, its expressions reading wrapped variables."""
     match pattern:
         case Filter(inner, condition):
-            return Filter(preserve(inner, wrap), _value(condition, wrap))
+            return Filter(preserve(inner, wrap), _test(condition, wrap))
         case LeftJoin(left, right, condition):
-            on = None if condition is None else _value(condition, wrap)
+            on = None if condition is None else _test(condition, wrap)
             return LeftJoin(preserve(left, wrap), preserve(right, wrap), on)
         case Extend(inner, variable, expression):
             return Extend(preserve(inner, wrap), variable, _term(expression, wrap))
@@ -64,7 +72,7 @@ def _parts(node: Any, wrap: Wrap) -> Any:
         case Constant(term):
             return replace(node, term=wrap(term))
         case OrderKey(expression):
-            return replace(node, expression=_value(expression, wrap))
+            return replace(node, expression=_called("order", (expression,), wrap))
         case tuple():
             return tuple(_parts(part, wrap) for part in node)
         case TriplePattern():
@@ -91,14 +99,14 @@ def _term(node: Expression, wrap: Wrap) -> Expression:
         case Constant(term):
             return replace(node, term=wrap(term))
         case Call("IF", (test, then, otherwise)):
-            return replace(node, arguments=(_value(test, wrap), _term(then, wrap), _term(otherwise, wrap)))
+            return replace(node, arguments=(_test(test, wrap), _term(then, wrap), _term(otherwise, wrap)))
         case Call("COALESCE", arguments):
             return replace(node, arguments=tuple(_term(argument, wrap) for argument in arguments))
         case Aggregate("COUNT" | "SAMPLE", Var()):
             return node
-        case Aggregate("MIN" | "MAX" as name, operand) if operand is not None:
-            extreme = Constant(NamedNode(LEAST if name == "MIN" else GREATEST))
-            return FunctionCall(extreme, (_term(operand, wrap),))
+        case Aggregate(name, operand, distinct, separator) if operand is not None and name in AGGREGATES:
+            iri = aggregate_name(name, distinct, separator)
+            return FunctionCall(Constant(NamedNode(iri)), (_term(operand, wrap),))
         case _:
             return _value(node, wrap)
 
@@ -116,10 +124,45 @@ def _value(node: Expression, wrap: Wrap) -> Expression:
             return _lexical(arguments[0], wrap)
         case FunctionCall(Constant(NamedNode(value=iri)), (argument,)) if iri == STRING_CAST:
             return _lexical(argument, wrap)
+        case Compare(op, left, right) | Arithmetic(op, left, right):
+            return _called(op, (left, right), wrap)
+        case In(operand, (first, *others), negated):
+            found: Expression = Compare("=", operand, first)
+            for option in others:
+                found = Or(found, Compare("=", operand, option))
+            return _value(Unary("!", found) if negated else found, wrap)
+        case Unary("+" | "-" as op, operand):
+            return _called(op, (operand,), wrap)
+        case And(left, right) | Or(left, right):
+            return replace(node, left=_test(left, wrap), right=_test(right, wrap))
+        case Unary(_, operand):
+            return replace(node, operand=_test(operand, wrap))
+        case Call(name, arguments) if name in FUNCTIONS:
+            return _called(name, arguments, wrap)
+        case FunctionCall(Constant(NamedNode(value=iri)), (argument,)) if iri in CASTS:
+            return _called(iri, (argument,), wrap)
         case Exists(pattern):
             return replace(node, pattern=preserve(pattern, wrap))  # type: ignore[arg-type]
         case _:
             return rebuild(node, lambda part: _value(part, wrap))
+
+
+def _called(name: str, arguments: tuple[Expression, ...], wrap: Wrap) -> Expression:
+    """An operator or function of numbers of any size."""
+    iri = Constant(NamedNode(name_of(name)))
+    return FunctionCall(iri, tuple(_value(argument, wrap) for argument in arguments))
+
+
+def _test(node: Expression, wrap: Wrap) -> Expression:
+    """The expression where its effective boolean value matters."""
+    truth = isinstance(node, (And, Or, Compare, In, Exists)) or (isinstance(node, Unary) and node.op == "!")
+    return _value(node, wrap) if truth else _called("test", (node,), wrap)
+
+
+def aggregate_name(name: str, distinct: bool, separator: str | None) -> str:
+    """The IRI of an aggregate, which says everything about it."""
+    spelled = " " if separator is None else separator
+    return f"{AGGREGATE}{name}:{int(distinct)}:{spelled.encode().hex()}"
 
 
 def _lexical(argument: Expression, wrap: Wrap) -> Expression:

@@ -8,18 +8,20 @@ Patterns over other terms go to pyoxigraph as they are.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, QuerySolutions, Store, Triple
 
-from spaseq.algebra.expressions import Compare, Expression, Term, Var
+from spaseq.algebra.expressions import Expression, Term, Var
 from spaseq.algebra.format import format_pattern
 from spaseq.algebra.patterns import Extend, Filter, Pattern, Values
 from spaseq.algebra.scope import expression_variables, in_scope
-from spaseq.reference.lexical import GREATEST, LEAST, LEXICAL, VALUE, preserve
+from spaseq.reference.lexical import AGGREGATE, LEXICAL, VALUE, preserve
+from spaseq.reference.numbers import computed, functions, sizes, total
 
 Solution: TypeAlias = dict[str, Term]
 Knowledge: TypeAlias = Mapping[str, Iterable[Triple]]
@@ -44,10 +46,11 @@ def solutions(
             subject, predicate, object_ = (wrap(term) if raw else term for term in triple)
             store.add(Quad(subject, predicate, object_, name))  # type: ignore[arg-type]
     text = f"SELECT DISTINCT * WHERE {{ {format_pattern(preserved if raw else pattern)} }}"
+    bags = {name: partial(Bag, name) for name in re.findall(f"{AGGREGATE}[A-Z_0-9a-f:]*", text)}
     results = store.query(
         text,
-        custom_functions={NamedNode(VALUE): value, NamedNode(LEXICAL): lexical},
-        custom_aggregate_functions={NamedNode(LEAST): Least, NamedNode(GREATEST): Greatest},
+        custom_functions={NamedNode(VALUE): value, NamedNode(LEXICAL): lexical, **functions()},
+        custom_aggregate_functions={NamedNode(name): bag for name, bag in bags.items()},
     )
     assert isinstance(results, QuerySolutions)
     names = [name for name in in_scope(pattern) if not name.startswith("_:")]
@@ -119,35 +122,43 @@ def lexical(term: Term) -> Term | None:
 
 def same_value(term: Term, found: Term | None) -> bool:
     """True if a term is, or equals by ``=``, a value that a store gave back."""
-    equal = Compare("=", Var("a"), Var("b"))
-    return found is not None and (stored(term) == found or holds(equal, {"a": stored(term), "b": found}))
+    return found is not None and (
+        stored(term) == found or computed("=", stored(term), found) == Literal(True)
+    )
 
 
-class Extreme:
-    """MIN or MAX: the first term whose value pyoxigraph finds extreme, so that it keeps its spelling."""
+class Bag:
+    """An aggregate over the terms of a group, as `aggregate_name` describes it."""
 
-    name = ""
-
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name, distinct, separator = name.removeprefix(AGGREGATE).split(":")
+        self._distinct = distinct == "1"
+        self._separator = bytes.fromhex(separator).decode()
         self._terms: list[Term] = []
 
     def accumulate(self, element: Term | Triple) -> None:
-        if not isinstance(element, Triple):
+        if not isinstance(element, Triple) and not (self._distinct and element in self._terms):
             self._terms.append(element)
 
     def finish(self) -> Term | None:
+        """The value; None is an error."""
+        terms = [unwrap(term) for term in self._terms]
+        if self._name in ("SUM", "AVG"):
+            return total(self._name, terms)
+        if self._name == "GROUP_CONCAT":
+            texts = [lexical(term) for term in terms]
+            return None if None in texts else Literal(self._separator.join(t.value for t in texts if t))
+        return self._extreme(terms)
+
+    def _extreme(self, terms: list[Term]) -> Term | None:
+        """MIN or MAX: the first term whose value is extreme, so that it keeps its spelling."""
+        numbers = sizes(terms)
+        if numbers:
+            return self._terms[numbers.index(min(numbers) if self._name == "MIN" else max(numbers))]
         store = Store()
-        for number, term in enumerate(self._terms):
-            store.add(Quad(NamedNode(f"urn:{number}"), NamedNode("urn:p"), unwrap(term)))
-        results = store.query(f"SELECT ({self.name}(?v) AS ?r) WHERE {{ ?s ?p ?v }}")
+        for number, term in enumerate(terms):
+            store.add(Quad(NamedNode(f"urn:{number}"), NamedNode("urn:p"), term))
+        results = store.query(f"SELECT ({self._name}(?v) AS ?r) WHERE {{ ?s ?p ?v }}")
         assert isinstance(results, QuerySolutions)
         found = next(iter(results))["r"]
         return next((term for term in self._terms if same_value(unwrap(term), found)), None)
-
-
-class Least(Extreme):
-    name = "MIN"
-
-
-class Greatest(Extreme):
-    name = "MAX"

@@ -22,7 +22,12 @@ INTEGER = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
 DECIMAL = NamedNode("http://www.w3.org/2001/XMLSchema#decimal")
 KEYS = (NamedNode(EX + "k1"), NamedNode(EX + "k2"))
 PREDICATES = tuple(NamedNode(EX + name) for name in "pqr")
-VALUES = (*(Literal(n) for n in range(3)), Literal("02", datatype=INTEGER), Literal("2.0", datatype=DECIMAL))
+VALUES = (
+    *(Literal(n) for n in range(3)),
+    Literal("02", datatype=INTEGER),
+    Literal("2.0", datatype=DECIMAL),
+    Literal(2**63 - 1),  # a sum with it leaves 64 bits
+)
 STREAMS = ("S1", "S2", "S3")
 GRAPHS = (EX + "g1", EX + "g2")
 NAMES = "ABCDEFGH"

@@ -12,7 +12,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, QuerySolutions, Store
 
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.terms import Term
-from spaseq.model.values import Kind, ValueColumns
+from spaseq.model.values import Kind, ValueColumns, is_beyond
 from spaseq.temporal.instants import XSD
 
 COLUMNS = ("kind", "number", "exact", "integer", "integral", "instant", "zoned")
@@ -54,8 +54,8 @@ def test_the_kernel_decodes_what_python_decodes(terms: list[Term]) -> None:
 
 
 @given(LEXICAL, NUMERIC)
-def test_a_literal_is_a_number_exactly_if_it_is_one_for_pyoxigraph(lexical: str, datatype: str) -> None:
-    """The judge decides which lexical forms have a value, and what it is."""
+def test_a_literal_is_a_number_if_it_is_one_for_pyoxigraph_or_one_beyond(lexical: str, datatype: str) -> None:
+    """It decides which lexical forms have a value, and what it is; it just cannot hold all of them."""
     literal = typed(lexical, datatype)
     values = both_tiers([literal])[0]
     solutions = Store().query(
@@ -65,7 +65,9 @@ def test_a_literal_is_a_number_exactly_if_it_is_one_for_pyoxigraph(lexical: str,
     )
     assert isinstance(solutions, QuerySolutions)
     answer = next(iter(solutions))
-    assert Kind(values.kind[1]).numeric == (answer["n"].value == "true")
+    kind = Kind(values.kind[1])
+    beyond = kind in (Kind.INTEGER, Kind.DECIMAL) and is_beyond(kind, lexical)
+    assert (kind.numeric and not beyond) == (answer["n"].value == "true")
     if Kind(values.kind[1]).numeric and answer["v"] is not None:
         number, judged = float(values.number[1]), float(answer["v"].value)
         assert (isnan(number) and isnan(judged)) or number == pytest.approx(judged, rel=1e-6)
@@ -109,6 +111,23 @@ def test_numbers_say_whether_they_are_exact() -> None:
     assert values.exact[1:4].tolist() == [False, True, False]
     assert values.integer[3] == 9007199254740993
     assert values.integral[1:4].tolist() == [False, False, True]
+
+
+def test_numbers_beyond_64_bits_have_their_nearest_float() -> None:
+    """Which is never taken for the number itself; one too long has no value."""
+    terms: list[Term] = [
+        typed(text, "integer") for text in (str(2**63), str(-(2**63)), "9" * 400, "9" * 5000)
+    ]
+    for values in both_tiers([*terms, typed("0.1234567890123456789", "decimal")]):
+        assert values.kind[1:6].tolist() == [Kind.INTEGER] * 3 + [Kind.INVALID, Kind.DECIMAL]
+        assert values.number[[1, 2, 3, 5]].tolist() == [
+            2.0**63,
+            -(2.0**63),
+            float("inf"),
+            0.1234567890123456789,
+        ]
+        assert values.integral[1:6].tolist() == [False, True, False, False, False]
+        assert values.exact[1:6].tolist() == [False, True, False, False, False]
 
 
 def test_times_and_durations_are_microseconds() -> None:

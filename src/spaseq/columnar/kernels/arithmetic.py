@@ -1,7 +1,7 @@
 """Arithmetic term by term (SPARQL 1.1, section 17.3), for what columns of numbers cannot hold.
 
-Floats, long decimals, integers near overflow (which is an error), dates and durations are computed once
-per distinct pair, as pyoxigraph climbs the numeric tower.
+Floats, long decimals, large integers, dates and durations are computed once per distinct pair, as pyoxigraph
+climbs the numeric tower, and exactly where its numbers end.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from spaseq.algebra.expressions import Term
 from spaseq.columnar.kernels.cache import FunctionCache, RowFunction
+from spaseq.columnar.kernels.exact import ask_numbers
 from spaseq.columnar.kernels.oracle import ask
 from spaseq.columnar.table import Ids
 
@@ -21,11 +22,13 @@ def arithmetic(op: str, left: Ids, right: Ids, cache: FunctionCache) -> Ids:
 
 def signed(op: str, operand: Ids, cache: FunctionCache) -> Ids:
     """Unary ``+`` and ``-``."""
-    return cache.apply(("sign", op), lambda rows: ask(f"({op} ?a0)", rows), [operand], len(operand))
+    return cache.apply(
+        ("sign", op), lambda rows: ask_numbers(op, f"({op} ?a0)", rows), [operand], len(operand)
+    )
 
 
 def _binary(op: str) -> RowFunction:
-    return _sum if op == "+" else lambda rows: ask(f"(?a0 {op} ?a1)", rows)
+    return _sum if op == "+" else lambda rows: ask_numbers(op, f"(?a0 {op} ?a1)", rows)
 
 
 def _sum(rows: Sequence[tuple[Term, ...]]) -> list[Term | None]:
@@ -34,7 +37,7 @@ def _sum(rows: Sequence[tuple[Term, ...]]) -> list[Term | None]:
     pyoxigraph adds a duration to a date-time but not the reverse, and swaps the operands of ``+`` as the
     names of variables happen to hash; so both orders are asked.
     """
-    answers = ask("(?a0 + ?a1)", rows)
+    answers = ask_numbers("+", "(?a0 + ?a1)", rows)
     failed = [place for place, answer in enumerate(answers) if answer is None]
     if failed:
         for place, answer in zip(failed, ask("(?a0 + ?a1)", [rows[p][::-1] for p in failed]), strict=True):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.columnar.kernels.cache import FunctionCache, RowFunction
-from spaseq.columnar.kernels.oracle import ask
+from spaseq.columnar.kernels.exact import ask_numbers
 from spaseq.columnar.table import Ids, Mask
 from spaseq.model.values import Kind, ValueColumns
 
@@ -47,8 +47,10 @@ def truth_of(ids: Ids, cache: FunctionCache) -> Truth:
     truth = np.full(len(ids), ERROR, dtype=np.int8)
     numbers = (kinds >= _BOOLEAN) & (kinds <= _DOUBLE)
     if numbers.any():
-        number = values.number[ids[numbers]]
-        truth[numbers] = (number != 0) & ~np.isnan(number)
+        number, exact = values.number[ids[numbers]], values.exact[ids[numbers]]
+        truth[numbers] = (
+            (number != 0) & ~np.isnan(number)
+        ) | ~exact  # a tiny decimal's nearest float may be 0
     strings = kinds == _STRING
     if strings.any():
         truth[strings] = ids[strings] != cache.empty
@@ -108,7 +110,7 @@ def negated(truth: Truth) -> Truth:
 
 
 def _decided(op: str) -> RowFunction:
-    return lambda rows: ask(f"(?a0 {op} ?a1)", rows)
+    return lambda rows: ask_numbers(op, f"(?a0 {op} ?a1)", rows)
 
 
 def _between(kinds: Kinds, low: np.uint8, high: np.uint8) -> Mask:

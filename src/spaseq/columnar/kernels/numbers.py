@@ -60,7 +60,8 @@ def numbers_of(ids: Ids, cache: FunctionCache) -> Numbers:
     if fractions.any():
         digits, places = cache.decimals(ids[fractions])
         mantissa[fractions], scale[fractions] = digits, places
-    kept = (whole | fractions) & (mantissa > -_ROOM) & (mantissa < _ROOM) & (scale >= 0)
+    held = fractions | (whole & values.integral[ids])
+    kept = held & (mantissa > -_ROOM) & (mantissa < _ROOM) & (scale >= 0)
     doubles = (kind == _DOUBLE) & np.isfinite(values.number[ids])
     return _column(np.where(kept | doubles, kind, np.uint8(0)), mantissa, scale, values.number[ids])
 

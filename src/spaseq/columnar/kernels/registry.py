@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from spaseq.algebra.expressions import Term
 from spaseq.columnar.kernels.cache import RowFunction
+from spaseq.columnar.kernels.exact import FUNCTIONS, ask_numbers
 from spaseq.columnar.kernels.oracle import ask
 from spaseq.columnar.kernels.strings import STRINGS, TermFunction
 from spaseq.columnar.kernels.terms import TERMS
@@ -23,10 +24,13 @@ def kernel(name: str, constants: Sequence[Term | None], base: str | None = None)
     native = NATIVE.get(name)
     if native is not None:
         return _native(native, constants)
+    called = f"<{name}>" if ":" in name else name
+    if name in FUNCTIONS and len(constants) == 1:
+        given = () if constants[0] is None else (constants[0],)
+        return lambda rows: ask_numbers(name, f"{called}(?a0)", [given or row for row in rows])
     columns = iter(range(len(constants)))
     arguments = ", ".join(f"?a{next(columns)}" if term is None else str(term) for term in constants)
-    spelled = f"{name}({arguments})" if ":" not in name else f"<{name}>({arguments})"
-    return lambda rows: ask(spelled, rows, base)
+    return lambda rows: ask(f"{called}({arguments})", rows, base)
 
 
 def _native(function: TermFunction, constants: Sequence[Term | None]) -> RowFunction:

@@ -27,7 +27,8 @@ def decimal_parts(lexical: str) -> tuple[int, int]:
     """
     whole, _, fraction = lexical.partition(".")
     fraction = fraction.rstrip("0")
-    mantissa = int(whole + fraction) if whole.strip("+-") + fraction else 0
-    if abs(mantissa) >= 2**62 or len(fraction) > 18:
+    digits = whole.strip("+-").lstrip("0") + fraction
+    mantissa = int(digits or 0) if len(digits) < 20 else 2**62
+    if mantissa >= 2**62 or len(fraction) > 18:
         return 0, -1
-    return mantissa, len(fraction)
+    return -mantissa if whole.startswith("-") else mantissa, len(fraction)

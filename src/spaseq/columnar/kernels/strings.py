@@ -57,7 +57,7 @@ def _integer(term: Term) -> int | None:
     if not isinstance(term, Literal):
         return None
     value = literal_value(term.value, term.datatype.value)
-    return value.integer if value.kind is Kind.INTEGER else None
+    return value.integer if value.kind is Kind.INTEGER and value.integral else None
 
 
 def strlen(term: Term) -> Term | None:

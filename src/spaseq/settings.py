@@ -46,6 +46,15 @@ class Settings:
     merged_events: int = _threshold(1 << 13, 2, "events that a merge collects before it hands them on")
     portion_events: int = _threshold(1 << 16, 3, "events of one step of a query")
     pushed_events: int = _threshold(1 << 10, 2, "events taken from an iterator at a time")
+    file_bytes: int = _threshold(1 << 16, 37, "bytes taken at a time from a compressed or framed file")
+    inflated_bytes: int = _threshold(1 << 20, 61, "bytes that a compressed file gives at a time")
+    scanned_bytes: int = _threshold(
+        1 << 20, 89, "bytes read at a time where only line breaks or the end are looked for"
+    )
+    rewritten_bytes: int = _threshold(1 << 16, 150, "bytes in which the byte kernel rewrites a literal")
+    compared_triples: int = _threshold(
+        16, 2, "triples of an event up to which equal ones are found pair by pair"
+    )
 
     # Terms
     remembered_terms: int = _threshold(1 << 16, 2, "terms kept as Python objects")
@@ -75,10 +84,19 @@ class Settings:
     )
     prepared_rows: int = _threshold(2_000, 2, "rows in total from which it is compiled in the background")
     initial_runs: int = _threshold(64, 1, "runs that a new automaton has room for")
+    swept_runs: int = _threshold(1 << 12, 2, "runs that come before dead ones are looked for")
+    spare_runs: int = _threshold(
+        1 << 12, 1, "runs from which arrays that are 16 times too large are given up"
+    )
+    condition_depth: int = _threshold(
+        24, 3, "operands of a condition that kernels hold at a time, at most 24; others go to the evaluator"
+    )
+    initial_values: int = _threshold(64, 1, "terms that new columns of values have room for")
 
     number_digits: int = _limit(4_000, "digits of an integer or a decimal; one with more has no value")
 
     # Results
+    looped_seconds: int = _threshold(32, 2, "seconds below this number are printed one by one")
     compiled_lines: int = _threshold(1 << 11, 2, "result lines from which a kernel writes them")
     cached_texts: int = _threshold(1 << 18, 2, "terms and instants whose spelling in results is kept")
 
@@ -94,6 +112,10 @@ class Settings:
     segment_bytes: int = _threshold(
         1 << 16, 100, "bytes of segments from which state is rewritten as a whole"
     )
+    warm_buckets: int = _threshold(
+        8, 1, "buckets whose state a worker keeps from one micro-batch to the next"
+    )
+    arrow_rows: int = _threshold(10_000, 3, "rows that Java hands to a worker at a time")
     cached_instants: int = _threshold(1 << 18, 2, "timestamps of rows whose instant is kept")
     line_piece: int = _threshold(1 << 12, 2, "result lines that are merged at a time")
     line_file_bytes: int = _threshold(1 << 24, 200, "bytes after which a worker starts a new result file")

@@ -26,6 +26,7 @@ from spaseq.algebra.expressions import (
     Var,
 )
 from spaseq.automaton.program import SequenceProgram
+from spaseq.settings import settings
 
 (
     LOAD_SLOT, LOAD_TRACK, LOAD_CONSTANT, LOAD_COUNT,
@@ -37,7 +38,7 @@ from spaseq.automaton.program import SequenceProgram
 _COMPARE = {"<": LESS, "<=": LESS_EQUAL, ">": GREATER, ">=": GREATER_EQUAL, "=": EQUAL, "!=": NOT_EQUAL}
 _ARITHMETIC = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE}
 MAX_DEPTH = 24
-"""The kernels' stack; a deeper condition goes to the evaluator."""
+"""The kernels' stack; a condition deeper than that, or than the setting, goes to the evaluator."""
 
 
 class Unsupported(Exception):
@@ -60,7 +61,7 @@ def stack_code(condition: Condition, program: SequenceProgram) -> StackCode | No
         depth = builder.emit(condition.expression)
     except Unsupported:
         return None
-    if depth > MAX_DEPTH:
+    if depth > min(MAX_DEPTH, settings().condition_depth):
         return None
     return StackCode(tuple(builder.code), tuple(builder.constants), condition.after_first)
 

@@ -69,7 +69,7 @@ def new_store(tables: Tables, partials: int | None = None, runs: int | None = No
 
 
 def _power_of_two(least: int) -> int:
-    return 1 << max(4, (least - 1).bit_length())
+    return 1 << max(0, (least - 1).bit_length())
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class Keys:
             return known
         known = self.numbers[key] = len(self.numbers)
         if known >= len(self.time):
-            room = max(16, 2 * len(self.time))
+            room = max(settings().initial_runs, 2 * len(self.time))
             least = np.iinfo(np.int64).min
             self.time = _longer(self.time, room, least)
             self.ordinal = _longer(self.ordinal, room, 0)
@@ -145,7 +145,7 @@ class Memory:
 
     @staticmethod
     def of(tables: Tables) -> Memory:
-        return Memory(tables, new_store(tables), new_candidates(tables, 64), Keys())
+        return Memory(tables, new_store(tables), new_candidates(tables, settings().initial_runs), Keys())
 
     @property
     def runs(self) -> int:
@@ -159,7 +159,7 @@ class Memory:
 
     def needs_sweep(self) -> bool:
         """True when at least as many runs came since the last sweep as it kept."""
-        return int(self.store.counts[RUNS]) > 2 * self.live + 4096
+        return int(self.store.counts[RUNS]) > 2 * self.live + settings().swept_runs
 
     def make_room(self, candidates: int, most: int) -> None:
         """Grow what is too small for this many candidates, each with this many runs."""
@@ -245,7 +245,7 @@ class Memory:
     def _recycled(self, partials: int, runs: int) -> Store:
         """The same arrays for new content, unless they are far too large or too small for it."""
         store = self.store
-        spare = max(len(store.partials), len(store.runs)) > 16 * max(partials, runs, 4096)
+        spare = max(len(store.partials), len(store.runs)) > 16 * max(partials, runs, settings().spare_runs)
         if not self.recycle or spare or len(store.partials) < partials or len(store.runs) < runs:
             return new_store(
                 self.tables,

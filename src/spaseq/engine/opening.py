@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -17,7 +17,7 @@ from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session
 from spaseq.io.bad_input import Unit
 from spaseq.io.growing import Span, is_packed, read_source
-from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.options import ReadOptions
 from spaseq.io.readers import check_source
 from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import Survey, survey
@@ -35,7 +35,7 @@ class InputOptions:
     waited for. Files and lists of a finite input are sorted as a whole, whatever it is.
     """
 
-    read: ReadOptions = DEFAULTS
+    read: ReadOptions = field(default_factory=ReadOptions)
     file_format: str | None = None
     lateness: int | None = None
 

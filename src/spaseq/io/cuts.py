@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from pyoxigraph import DefaultGraph, NamedNode
 
 from spaseq.io.lines import parse_line
-
-_BLOCK: Final = 1 << 16
+from spaseq.settings import settings
 
 
 def cut_after(file: BinaryIO | io.FileIO, offset: int, predicate: str) -> int:
@@ -40,7 +39,7 @@ def cut_after(file: BinaryIO | io.FileIO, offset: int, predicate: str) -> int:
 
 def last_cut(file: BinaryIO | io.FileIO, start: int, stop: int, predicate: str) -> int:
     """The last cut between two places, ``start`` if there is none; a last line without its end does not count."""
-    stamp, size = NamedNode(predicate), _BLOCK
+    stamp, size = NamedNode(predicate), settings().file_bytes
     while True:
         begin = max(start, stop - size)
         file.seek(begin)
@@ -62,7 +61,7 @@ def last_cut(file: BinaryIO | io.FileIO, start: int, stop: int, predicate: str) 
 
 def _lines(file: BinaryIO | io.FileIO) -> Iterator[bytes]:
     rest = b""
-    while block := file.read(_BLOCK):
+    while block := file.read(settings().file_bytes):
         *whole, rest = (rest + block).split(b"\n")
         for line in whole:
             yield line + b"\n"

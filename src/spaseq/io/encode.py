@@ -8,7 +8,7 @@ import numpy as np
 from pyoxigraph import BlankNode, Triple
 
 from spaseq.io.assemble import RawEvent
-from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.options import ReadOptions
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.terms import Term
@@ -20,7 +20,7 @@ def encode_events(
     stream: str,
     index: int,
     dictionary: TermDictionary,
-    options: ReadOptions = DEFAULTS,
+    options: ReadOptions,
 ) -> EventBatch:
     """A batch of these events of one stream; repeated triples of an event are one."""
     columns: tuple[list[str], list[str], list[str]] = ([], [], [])

@@ -27,13 +27,13 @@ from spaseq.io.sources import ByteReader, DamagedFile, Source
 from spaseq.io.trig import TrigReader
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
 
-_BLOCK: Final = 1 << 20
 _LOOK: Final = 1 << 12
-UNKNOWN: Final = -1
-"""The count of a cut before which nobody has counted."""
 _EXACT: Final = 1 << 20
 """A rest up to this size is read to tell whether it is complete; of a larger one only the end is looked at."""
+UNKNOWN: Final = -1
+"""The count of a cut before which nobody has counted."""
 _ENDS: Final = {"trig": (b"}", b"."), "jsonld": (b"}", b"]"), "nquads": (b".",), "ntriples": (b".",)}
 """How the last statement of a file ends."""
 
@@ -84,10 +84,10 @@ def is_packed(path: Path) -> bool:
 
 def _between(reader: ByteReader, start: int, stop: int | None) -> Iterator[bytes]:
     """The bytes of a reader from one place to another; damage before the end is told."""
-    while reader.offset < start and reader.read(min(_BLOCK, start - reader.offset)):
+    while reader.offset < start and reader.read(min(settings().scanned_bytes, start - reader.offset)):
         pass
     left = 1 << 62 if stop is None else stop - start
-    while left > 0 and (block := reader.read(min(_BLOCK, left))):
+    while left > 0 and (block := reader.read(min(settings().scanned_bytes, left))):
         left -= len(block)
         yield block
     if left > 0 and reader.damage is not None:
@@ -197,7 +197,7 @@ def recounted(source: Source, cut: Cut, options: ReadOptions) -> Cut:
         return cut
     whole = Span(source.path, source.format, stop=cut.byte)
     with whole.open() as reader:
-        lines = sum(block.count(b"\n") for block in iter(lambda: reader.read(_BLOCK), b""))
+        lines = sum(block.count(b"\n") for block in iter(lambda: reader.read(settings().scanned_bytes), b""))
     if source.format != "trig":
         return Cut(cut.byte, lines)
     with whole.open() as reader:
@@ -254,7 +254,7 @@ def _cut(begin: Cut, consumed: int, line: int, parser: LineReader | TrigReader |
 
 def _frames(reader: ByteReader) -> Cut | None:
     """The cut behind the last whole frame of a Jelly file; None for one frame without length, which ends with the file."""
-    buffered = io.BufferedReader(reader, _BLOCK)
+    buffered = io.BufferedReader(reader, settings().scanned_bytes)
     stream = cast("BinaryIO", buffered)
     if not is_delimited(buffered.peek(3)):
         return None
@@ -286,7 +286,7 @@ def _end(source: Source) -> tuple[int, bytes | None]:
             return size, file.read(_LOOK)
     end = b""
     with source.open() as reader:
-        while block := reader.read(_BLOCK):
+        while block := reader.read(settings().scanned_bytes):
             end = (end + block)[-_LOOK:]
         return reader.offset, end if reader.damage is None else None
 
@@ -294,7 +294,7 @@ def _end(source: Source) -> tuple[int, bytes | None]:
 def _lines_between(file: io.FileIO, start: int, stop: int) -> int:
     file.seek(start)
     count = 0
-    while start < stop and (block := file.read(min(_BLOCK, stop - start))):
+    while start < stop and (block := file.read(min(settings().scanned_bytes, stop - start))):
         count += block.count(b"\n")
         start += len(block)
     return count

@@ -23,6 +23,7 @@ from spaseq.io.lines import Step
 from spaseq.io.options import ReadOptions
 from spaseq.io.sources import ByteReader
 from spaseq.model.terms import Term
+from spaseq.settings import settings
 
 LONGEST_FRAME: Final = 1 << 30
 UNDECODABLE: Final = "the frame cannot be decoded"
@@ -93,7 +94,7 @@ class _FrameInput(io.RawIOBase):
     """A reader as pyjelly wants it: it looks at the first bytes and goes back, then reads whole frames."""
 
     def __init__(self, reader: ByteReader) -> None:
-        self._buffered = io.BufferedReader(reader, 1 << 16)
+        self._buffered = io.BufferedReader(reader, settings().file_bytes)
         self._last = b""
         self._again = b""
 

@@ -184,7 +184,7 @@ class NQuadsReader:
             if state.status == FULL:
                 arena.reserve(max(len(arena), settings().arena_terms), max(int(arena.counts[1]), size))
             elif state.status == LABELS_FULL:
-                self._labels = Arena(4 * len(self._labels) + 1024, 4 * int(self._labels.counts[1]) + size)
+                self._labels = _fresh_labels(4 * len(self._labels), 4 * int(self._labels.counts[1]) + size)
             else:
                 break
         count = int(state.events)
@@ -278,8 +278,8 @@ def _line_around(data: Bytes, at: int, size: int) -> bytes:
     return data[start:stop].tobytes()
 
 
-def _fresh_labels() -> Arena:
-    return Arena(settings().arena_terms // 16 + 1, settings().arena_bytes // 64 + 1)
+def _fresh_labels(terms: int = 0, size: int = 0) -> Arena:
+    return Arena(max(terms, settings().arena_terms // 16 + 1), max(size, settings().arena_bytes // 64 + 1))
 
 
 def _columns_for(rows: int) -> Columns:
@@ -290,8 +290,8 @@ def _columns_for(rows: int) -> Columns:
         np.empty(rows, np.int32),
         np.empty((rows, EVENT_COLUMNS), np.int64),
         np.zeros(8, np.int64),
-        np.zeros((16, 6), np.int64),
-        np.zeros(1 << 16, np.uint8),
+        np.zeros((settings().compared_triples, 6), np.int64),
+        np.zeros(settings().rewritten_bytes, np.uint8),
         np.empty(1 << max(6, (2 * rows).bit_length()), np.int64),
     )
 

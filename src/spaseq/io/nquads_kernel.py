@@ -27,9 +27,6 @@ LABELS_FULL: Final = 3
 FIRST_LABEL: Final = -10
 """A blank node is this number minus the id of its label: it is the event's own, not yet a term."""
 _NO_LABEL_ROOM: Final = -3
-_REMEMBERED: Final = 16
-"""How many lines of an event are compared with the same line of the event before."""
-
 Ids = npt.NDArray[np.int32]
 
 # Columns of the array that describes events.
@@ -158,7 +155,7 @@ def _drop_repeats(columns: Columns, first: Int, stop: Int) -> Int:
     subjects, predicates, objects = columns.subjects, columns.predicates, columns.objects
     count = stop - first
     end = first
-    if count <= _REMEMBERED:
+    if count <= len(columns.memory):
         for i in range(first, stop):
             j = first
             while j < end and not (
@@ -349,7 +346,7 @@ def _take_inside(state: State, spans: Longs) -> None:
 def _take_triple(columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms) -> bool:
     """Encode the line's triple into the open graph."""
     spans = columns.spans
-    known = columns.memory[state.rows & (_REMEMBERED - 1)]
+    known = columns.memory[state.rows & (len(columns.memory) - 1)]
     state.rows += 1
     predicate = _predicate(state, settings, terms, known, spans)
     if predicate <= 0:

@@ -45,6 +45,3 @@ class ReadOptions:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidArgument(f"`{name}` must be at least 1, not {value}")
-
-
-DEFAULTS: Final = ReadOptions()

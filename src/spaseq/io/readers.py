@@ -17,7 +17,7 @@ from spaseq.io.bad_input import OnBad, fail
 from spaseq.io.jelly import read_jelly
 from spaseq.io.jsonld import JsonLdReader
 from spaseq.io.lines import End, Step
-from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.options import ReadOptions
 from spaseq.io.plain import LineReader, assemble
 from spaseq.io.sources import ByteReader, PathLike, Source, find_sources
 from spaseq.io.trig import TrigReader, trig_quads
@@ -34,12 +34,13 @@ def read_graph_events(
     *,
     stream: str,
     file_format: str | None = None,
-    options: ReadOptions = DEFAULTS,
+    options: ReadOptions | None = None,
     on_bad: OnBad = fail,
     scopes: BlankScopes | None = None,
 ) -> Iterator[GraphEvent]:
     """The events of some files as plain objects, in the order of the files; needs neither numpy nor numba."""
     known = scopes if scopes is not None else BlankScopes()
+    options = options or ReadOptions()
     for source in find_sources(paths, file_format):
         check_source(source, options)
         for step in read_steps(source, options):
@@ -59,7 +60,7 @@ def read_events(
     dictionary: TermDictionary,
     streams: Sequence[str],
     file_format: str | None = None,
-    options: ReadOptions = DEFAULTS,
+    options: ReadOptions | None = None,
     on_bad: OnBad = fail,
 ) -> Iterator[EventBatch]:
     """The events of some files as batches over a dictionary, in the order of the files.
@@ -69,7 +70,12 @@ def read_events(
     if stream not in streams:
         raise InvalidArgument(f"`{stream}` is not one of the streams: {listed(streams)}")
     return read_sources(
-        find_sources(paths, file_format), stream, streams.index(stream), dictionary, options, on_bad
+        find_sources(paths, file_format),
+        stream,
+        streams.index(stream),
+        dictionary,
+        options or ReadOptions(),
+        on_bad,
     )
 
 

@@ -213,7 +213,11 @@ class ColumnLines:
 
 def _seconds_text(seconds: list[int]) -> list[str]:
     """Whole seconds as `format_instant` prints them, without the ``Z``; many at once by numpy."""
-    if len(seconds) < 32 or min(seconds) < _FIRST_SECOND or max(seconds) > _LAST_SECOND:
+    if (
+        len(seconds) < settings().looped_seconds
+        or min(seconds) < _FIRST_SECOND
+        or max(seconds) > _LAST_SECOND
+    ):
         return [format_instant(second * 1_000_000)[:-1] for second in seconds]
     import numpy as np
 

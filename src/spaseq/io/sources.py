@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from spaseq.errors import InvalidArgument, did_you_mean
+from spaseq.settings import settings
 
 Format: TypeAlias = Literal["nquads", "trig", "jsonld", "ntriples", "jelly"]
 """Event file formats (CONTRACT section 2, ``--format``)."""
@@ -31,7 +32,6 @@ _EXTENSIONS: Final[dict[str, Format]] = {
     ".jelly": "jelly",
     ".jly": "jelly",
 }
-_READ: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def _inflate(file: io.FileIO) -> Iterator[bytes]:
     data = b""
     begun = False
     while True:
-        data = data or file.read(_READ) or b""
+        data = data or file.read(settings().file_bytes) or b""
         if not data:
             if begun:
                 raise DamagedFile("the gzip file ends too early")
@@ -164,7 +164,7 @@ def _inflate(file: io.FileIO) -> Iterator[bytes]:
                     continue
                 machine, begun = zlib.decompressobj(31), False
             begun = True
-            block = machine.decompress(data, 1 << 20)
+            block = machine.decompress(data, settings().inflated_bytes)
         except zlib.error as error:
             raise DamagedFile(f"the gzip file is damaged: {error}") from None
         if machine.eof:
@@ -183,7 +183,7 @@ def _unzstd(file: io.FileIO) -> Iterator[bytes]:
     data = b""
     begun = False
     while True:
-        data = data or file.read(1 << 12) or b""
+        data = data or file.read(max(settings().file_bytes >> 4, 1)) or b""
         if not data:
             if begun:
                 raise DamagedFile("the zstd file ends too early")

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from spaseq.io.bad_input import BadInput
 from spaseq.io.growing import read_source
-from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.options import ReadOptions
 from spaseq.io.sources import Source
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
@@ -55,9 +55,7 @@ class Survey:
         return int(self.floors[max(index, 0)])
 
 
-def survey(
-    source: Source, options: ReadOptions = DEFAULTS, *, poll: Callable[[], None] = lambda: None
-) -> Survey:
+def survey(source: Source, options: ReadOptions, *, poll: Callable[[], None] = lambda: None) -> Survey:
     """Find the times of a file; ``poll`` is called now and then and may raise to end it."""
     bare = replace(options, needed_predicates=frozenset(), keep_names=False)
     batches = read_source(source, _STREAM, 0, TermDictionary(), bare, _pass_over)

@@ -324,7 +324,7 @@ def _cuts(lines: bytes) -> list[int]:
 
 def _table_size(terms: int) -> int:
     """A power of two that stays at most half full."""
-    return 1 << max(8, (2 * terms).bit_length())
+    return 1 << (2 * terms + 2).bit_length()
 
 
 def _grown(array: npt.NDArray[_Scalar], size: int, used: int) -> npt.NDArray[_Scalar]:

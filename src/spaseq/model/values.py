@@ -296,7 +296,7 @@ class ValueColumns:
     def _grow(self, size: int) -> None:
         if size <= len(self.kind):
             return
-        room = max(size, 2 * len(self.kind), 64)
+        room = max(size, 2 * len(self.kind), settings().initial_values)
         self.kind = _grown(self.kind, room)
         self.number = _grown(self.number, room)
         self.exact = _grown(self.exact, room)

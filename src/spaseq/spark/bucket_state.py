@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spaseq.settings import settings
 from spaseq.spark.blocks import Block, concat_blocks, decode_block, encode_block
 from spaseq.spark.job import Job
 from spaseq.spark.packing import STATE_VERSION, IncompatibleState, old_state
@@ -82,8 +83,7 @@ class _Warm:
     sequencers are they what it holds; after a failure, or if another process went on, they are not.
     """
 
-    def __init__(self, most: int = 8) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._known: OrderedDict[tuple[str, int], tuple[str, dict[int, Running]]] = OrderedDict()
 
     def take(self, place: tuple[str, int], token: str) -> dict[int, Running]:
@@ -92,7 +92,7 @@ class _Warm:
 
     def keep(self, place: tuple[str, int], token: str, running: dict[int, Running]) -> None:
         self._known[place] = token, running
-        while len(self._known) > self._most:
+        while len(self._known) > settings().warm_buckets:
             self._known.popitem(last=False)
 
 

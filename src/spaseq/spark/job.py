@@ -12,7 +12,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.answers import reported
 from spaseq.errors import InvalidArgument, listed
 from spaseq.io.bad_input import Policy
-from spaseq.io.options import DEFAULTS, ReadOptions
+from spaseq.io.options import ReadOptions
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.program import Program, build_program
 from spaseq.spark.routing import Routing, routing_of
@@ -61,7 +61,7 @@ class Job:
     provenance: bool = False
     max_runs: int | None = 10_000_000
     max_memory: int | None = None
-    reading: ReadOptions = DEFAULTS
+    reading: ReadOptions = field(default_factory=ReadOptions)
     on_bad: Policy = "fail"
     quarantine: str | None = None
     lateness: int = 0

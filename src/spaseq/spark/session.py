@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import spaseq
 from spaseq.errors import InvalidArgument
+from spaseq.settings import settings as choices
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 QUIET: Final = Path(__file__).with_name("log4j2.properties")
 
 STATE_STORE: Final = "spark.sql.streaming.stateStore.providerClass"
+ARROW_ROWS: Final = "spark.sql.execution.arrow.maxRecordsPerBatch"
 ROCKSDB: Final = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 DEFAULTS: Final = {
@@ -87,7 +89,7 @@ def new_session(
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("spaseq").master(master)
     java = f"-Dlog4j2.configurationFile=file:{QUIET}"
-    wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": java}
+    wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": java, ARROW_ROWS: str(choices().arrow_rows)}
     if master.startswith("local"):
         wanted |= {name: value.format(java) for name, value in LOCAL.items()} | _sockets()
     for name, value in {**wanted, **(settings or {})}.items():

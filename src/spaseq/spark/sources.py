@@ -10,12 +10,11 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, cast
 
 from spaseq.io.cuts import cut_after
 from spaseq.io.sources import ByteReader, Format, Source
-
-_BLOCK: Final = 1 << 20
+from spaseq.settings import settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ class Split(Source):
             left = cut_after(file, self.start, self.predicate)
             file.seek(0)
             count = 0
-            while left > 0 and (block := file.read(min(left, _BLOCK))):
+            while left > 0 and (block := file.read(min(left, settings().scanned_bytes))):
                 count += block.count(b"\n")
                 left -= len(block)
             return count
@@ -78,6 +77,6 @@ class Split(Source):
 def _between(file: BinaryIO | io.FileIO, begin: int, end: int | None) -> Iterator[bytes]:
     file.seek(begin)
     left = 1 << 62 if end is None else end - begin
-    while left > 0 and (block := file.read(min(left, _BLOCK))):
+    while left > 0 and (block := file.read(min(left, settings().scanned_bytes))):
         left -= len(block)
         yield block

@@ -52,7 +52,7 @@ def test_a_survey_knows_first_last_count_and_disorder(tmp_path: Path) -> None:
 
 def test_the_survey_of_a_file_without_events_has_no_times(tmp_path: Path) -> None:
     """Nothing is still to come from the start."""
-    found = survey(source_of(tmp_path / "a.nq", ""))
+    found = survey(source_of(tmp_path / "a.nq", ""), ReadOptions())
     assert (found.count, found.first, found.floor(1)) == (0, NEVER, NEVER)
 
 
@@ -105,4 +105,4 @@ def test_a_survey_can_be_stopped(tmp_path: Path) -> None:
         raise InterruptedError
 
     with pytest.raises(InterruptedError):
-        survey(source_of(tmp_path / "a.nq", nquads([1])), poll=stop)
+        survey(source_of(tmp_path / "a.nq", nquads([1])), ReadOptions(), poll=stop)

@@ -78,7 +78,7 @@ class FunctionCache:
         """Mantissas and scales of decimals; the scale is negative where 64 bits are too few."""
         needed = len(self._dictionary) + 1
         if len(self._scales) < needed:
-            room = max(needed, 2 * len(self._scales), 64) - len(self._scales)
+            room = _room(needed, self._scales) - len(self._scales)
             self._mantissas = np.concatenate([self._mantissas, np.zeros(room, dtype=np.int64)])
             self._scales = np.concatenate([self._scales, np.full(room, _PENDING, dtype=np.int8)])
         fresh = np.unique(ids[self._scales[ids] == _PENDING])
@@ -107,7 +107,7 @@ class FunctionCache:
         known = self._tests.get(key)
         needed = len(self._dictionary) + 1
         if known is None or len(known) < needed:
-            bigger = np.full(max(needed, 64, 0 if known is None else 2 * len(known)), _UNKNOWN, dtype=np.int8)
+            bigger = np.full(_room(needed, known), _UNKNOWN, dtype=np.int8)
             if known is not None:
                 bigger[: len(known)] = known
             known = self._tests[key] = bigger
@@ -122,9 +122,7 @@ class FunctionCache:
         known = self._single.get(key)
         needed = len(self._dictionary) + 1
         if known is None or len(known) < needed:
-            bigger = np.full(
-                max(needed, 64, 0 if known is None else 2 * len(known)), _UNKNOWN, dtype=np.int32
-            )
+            bigger = np.full(_room(needed, known), _UNKNOWN, dtype=np.int32)
             if known is None:
                 bigger[0] = 0
             else:
@@ -164,3 +162,8 @@ def cache_of(dictionary: TermDictionary) -> FunctionCache:
     if not isinstance(found, FunctionCache):
         found = dictionary.caches["columnar"] = FunctionCache(dictionary)
     return found.current()
+
+
+def _room(needed: int, known: npt.NDArray[np.integer] | None) -> int:
+    """The size of an array with an entry per term that grows now and then, not with every term."""
+    return max(needed, settings().initial_values, 0 if known is None else 2 * len(known))

@@ -21,9 +21,9 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1 || ! grep -qsF "$here/.ve
     "$python" -m venv .venv
 fi
 .venv/bin/python -m pip install -qq --disable-pip-version-check \
-    --constraint constraints.txt --editable '.[dev,rdflib]'
+    --constraint constraints.txt --editable '.[dev,spark,rdflib]'
 # Compiled kernels are kept for all later runs; without them the first large input would wait for a compiler.
 .venv/bin/python -c 'from spaseq.engine.warm import warm_up; warm_up()' ||
     echo "The kernels could not be compiled now; the first large input will try again."
 printf '%s\n' "$key" >.venv/.installed
-echo "Ready: .venv/bin/spaseq"
+echo "Ready: .venv/bin/spaseq, or \`. .venv/bin/activate\` and then \`spaseq\`"

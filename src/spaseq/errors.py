@@ -93,6 +93,10 @@ class LimitReached(SpaseqError):
     """Work that would take the machine was ended; the message names the limit and how to change it."""
 
 
+class MissingPackage(InvalidArgument, ImportError):
+    """An optional package that is not installed; the message says how to install it."""
+
+
 class Diagnostic:
     """What errors and warnings share: a code, a place and a sentence, all derived from fields."""
 

@@ -101,6 +101,7 @@ class Settings:
     cached_texts: int = _threshold(1 << 18, 2, "terms and instants whose spelling in results is kept")
 
     # Spark
+    spark_bytes: int = _threshold(1 << 24, 1, "finite input below this size is told that it needs no Spark")
     part_bytes_least: int = _threshold(1 << 20, 150, "the least part of a file that a task reads")
     part_bytes_most: int = _threshold(1 << 27, 300, "the largest part of a file that a task reads")
     scheduled_part_bytes: int = _threshold(1 << 26, 300, "the same for finite runs with a checkpoint")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 import spaseq
+from spaseq.cli.engines import chosen_engine
 from spaseq.cli.queries import compile_or_exit, show, show_problem
 from spaseq.cli.tables import Cells, columns, spelled
 from spaseq.errors import SpaseqError
@@ -33,11 +37,9 @@ WHY_NOT = """\
 @click.option(
     "--engine",
     type=click.Choice(["spark", "local"]),
-    default="spark",
-    show_default=True,
-    help="Where it runs; `local` is this process and needs no Java.",
+    help="Where it runs; default spark if it is installed. `local` is this process and needs no Java.",
 )
-def demo(engine: str) -> None:
+def demo(engine: str | None) -> None:
     """Play a bundled example and show its matches with the events that made them."""
     _title("The query", f"{QUERY.name}: when should a house switch from fuel to stored solar power?")
     text = QUERY.read_text(encoding="utf-8")
@@ -51,7 +53,7 @@ def demo(engine: str) -> None:
     _title("The streams", f"{len(events)} events, read from {len(STREAMS)} files")
     click.echo(_indented(columns(_event_rows(query, events))))
     try:
-        matches = answer(query, engine)
+        matches = answer(query, chosen_engine(engine))
     except SpaseqError as problem:
         show_problem(problem)
         raise SystemExit(1) from None
@@ -60,7 +62,7 @@ def demo(engine: str) -> None:
     _title("Why not more")
     click.echo(_indented(WHY_NOT))
     _title("Where to go next")
-    click.echo(_indented(_next_steps()))
+    click.echo(_indented(_next_steps(engine)))
 
 
 # --- running ------------------------------------------------------------------------------------
@@ -171,21 +173,45 @@ def _clock(instant: int) -> str:
     return format_instant(instant)[11:16]
 
 
-def _from_here(path: Path) -> Path:
-    """The path as one would type it in this folder."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+# --- what to type next --------------------------------------------------------------------------
 
 
-def _next_steps() -> str:
-    folder = _from_here(FOLDER)
+def _from_here(path: Path) -> str:
+    """The path as one types it in this folder, quoted where the shell needs it."""
+    near = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    return shlex.quote(str(near))
+
+
+def this_command() -> str:
+    """What starts this program from this folder: its name if the shell finds it by that, else where it is."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return f"{_from_here(Path(sys.executable))} -m spaseq"
+    known = shutil.which("spaseq")
+    if not started.is_file() or (known is not None and Path(known).samefile(started)):
+        return "spaseq"
+    return _from_here(started.absolute())
+
+
+def _next_steps(engine: str | None) -> str:
+    command, query = this_command(), _from_here(QUERY)
     rows: list[Cells] = [
-        ("look at the files", str(folder)),
-        ("see the whole plan", f"spaseq explain {folder / QUERY.name}"),
-        ("draw the automaton", f"spaseq explain --format html --output plan.html {folder / QUERY.name}"),
-        ("write your own", "docs/tutorials/first-match.md: a first match in ten minutes"),
-        ("look something up", "docs/reference: operators, errors, commands"),
+        ("look at the files", f"ls {_from_here(FOLDER)}"),
+        ("see the whole plan", f"{command} explain {query}"),
+        ("draw the automaton", f"{command} explain --format html --output plan.html {query}"),
     ]
-    streams = [f"--stream {alias}={folder / name}" for alias, name in STREAMS.items()]
-    graphs = [f"--kb {iri}={folder / name}" for iri, name in KNOWLEDGE.items()]
-    command = " \\\n  ".join([f"spaseq run {folder / QUERY.name} --provenance", *streams, *graphs])
-    return f"{columns(rows)}\n\nrun it yourself, and then change the query:\n\n{_indented(command)}"
+    tutorial = Path(spaseq.__file__).parents[2] / "docs" / "tutorials" / "first-match.md"
+    if tutorial.exists():  # a clone of the project
+        rows.append(("write your own", f"{_from_here(tutorial)}: a first match in ten minutes"))
+    else:
+        rows.append(("see all options", f"{command} run --help"))
+    streams = [f"--stream {_pair(alias, name)}" for alias, name in STREAMS.items()]
+    graphs = [f"--kb {_pair(iri, name)}" for iri, name in KNOWLEDGE.items()]
+    where = [] if engine is None else [f"--engine {engine}"]
+    lines = [f"{command} run {query} --provenance", *where, *streams, *graphs]
+    typed = " \\\n  ".join(lines)
+    return f"{columns(rows)}\n\nrun it yourself, and then change the query:\n\n{_indented(typed)}"
+
+
+def _pair(name: str, file: str) -> str:
+    return f"{name}={_from_here(FOLDER / file)}"

@@ -63,6 +63,12 @@ def show_problem(problem: SpaseqError) -> None:
     click.echo(f"{click.style('error', fg='red', bold=True)}: {problem}", err=True)
 
 
+def say(kind: str, text: str) -> None:
+    """A note or a warning on standard error."""
+    colour = {"warning": "yellow", "note": "cyan"}[kind]
+    click.echo(f"{click.style(kind, fg=colour, bold=True)}: {text}", err=True)
+
+
 def show(diagnostic: Diagnostic, *, err: bool = False) -> None:
     """A diagnostic with its code frame and an empty line; coloured on a terminal."""
     click.echo(coloured(diagnostic) + "\n", err=err)

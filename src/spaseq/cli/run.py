@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Protocol, Unpack, cast
 import click
 
 from spaseq.cli.arguments import language_of, pair
-from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, show_problem
+from spaseq.cli.engines import chosen_engine, input_bytes
+from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
 from spaseq.cli.run_options import Arguments, run_options
 from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.settings import settings
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -28,6 +30,11 @@ FAILED = 1
 """The exit status of a run that failed."""
 BROKEN_PIPE = 141
 """The exit status if nobody reads the output any more: what shells report for other commands."""
+
+
+SMALL_INPUT = (
+    "this input is small: `--engine local` gives the same matches without the time that Spark takes to start"
+)
 
 
 class Run(Protocol):
@@ -50,29 +57,35 @@ def run(**given: Unpack[Arguments]) -> None:
 
     with _ending():
         request, stop = _request(given), Stop()
-        prepared = _prepared(request, given, stop)
+        prepared, hint = _prepared(request, given, stop)
         with _signals(stop), progress_bar(given["progress"]) as show:
             report = prepared.run(show)
         _tell(request, report)
+        if hint is not None and report.stopped is None:
+            say("note", hint)
         as_usual = report.stopped is None or request.follow
         raise SystemExit(0 if as_usual else 128 + (report.stopped or 0))
 
 
-def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> Run:
-    """The run on the engine that was asked for."""
+def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Run, str | None]:
+    """The run on the engine that was asked for, and a hint for the next one."""
     if request.checkpoint is not None and request.output is None:
-        _say(
+        say(
             "warning",
             "matches on standard output cannot be taken back: after a crash those since the last "
             "checkpoint come again; give --output PATH to have each exactly once",
         )
-    if given["engine"] == "local":
+    if chosen_engine(given["engine"], given["master"]) == "local":
         from spaseq.engine.job import LocalRun
 
-        return LocalRun(request, stop)
+        return LocalRun(request, stop), None
     from spaseq.spark.command import SparkRun
 
-    return SparkRun(request, given["master"], stop)
+    run = SparkRun(request, given["master"], stop)
+    # Told when it is over: until then standard error is for what goes wrong.
+    near = run.master.startswith("local")  # whoever names a cluster wants it
+    small = near and bool(run.sources) and input_bytes(run.sources) < settings().spark_bytes
+    return run, SMALL_INPUT if small else None
 
 
 # --- the request ----------------------------------------------------------------------------------
@@ -92,7 +105,7 @@ def _request(given: Arguments) -> RunRequest:
     lateness = as_lateness(given["lateness"])
     if lateness is not None and not given["follow"]:
         lateness = None
-        _say(
+        say(
             "warning",
             "--lateness has no effect on a finite input, which is sorted as a whole; it is for --follow",
         )
@@ -164,25 +177,20 @@ def _tell(request: RunRequest, report: Report) -> None:
     """What happened, on standard error, as far as the output does not show it."""
     status = report.status
     if report.already_done:
-        _say("note", f"this run had ended, its checkpoint says; remove {request.checkpoint} to start again")
+        say("note", f"this run had ended, its checkpoint says; remove {request.checkpoint} to start again")
     if status.bad and request.on_bad_input == "quarantine":
-        _say("warning", f"{_count(status.bad, 'bad event')} quarantined in {request.quarantine}")
+        say("warning", f"{_count(status.bad, 'bad event')} quarantined in {request.quarantine}")
     elif status.bad:
-        _say("warning", f"{_count(status.bad, 'bad event')} skipped")
+        say("warning", f"{_count(status.bad, 'bad event')} skipped")
     if report.stopped is not None:
         again = "; the same command goes on from here" if request.checkpoint is not None else ""
         name = "Ctrl-C" if report.stopped == signal.SIGINT else signal.Signals(report.stopped).name
         done = f"{_count(status.events, 'event')} read, {_count(status.matches, 'match', 'matches')} written"
-        _say("note", f"stopped by {name}: {done}{again}")
+        say("note", f"stopped by {name}: {done}{again}")
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-def _say(kind: str, text: str) -> None:
-    colour = {"warning": "yellow", "note": "cyan"}[kind]
-    click.echo(f"{click.style(kind, fg=colour, bold=True)}: {text}", err=True)
 
 
 # --- how it ends ----------------------------------------------------------------------------------
@@ -215,5 +223,5 @@ def _ending() -> Iterator[None]:
         show_problem(SpaseqError("the run needs more memory than there is; a smaller WITHIN needs less"))
         raise SystemExit(FAILED) from None
     except KeyboardInterrupt:
-        _say("note", "stopped at once")
+        say("note", "stopped at once")
         raise SystemExit(128 + signal.SIGINT) from None

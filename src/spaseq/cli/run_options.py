@@ -27,7 +27,7 @@ class Arguments(TypedDict):
 
     queries: tuple[str, ...]
     engine: str | None
-    master: str
+    master: str | None
     streams: tuple[str, ...]
     knowledge: tuple[str, ...]
     rdfs: bool
@@ -58,9 +58,9 @@ _OPTIONS = (
     _option(
         "--engine",
         type=click.Choice(["spark", "local"]),
-        help="Where it runs; default spark. `local` is this process and needs no Java.",
+        help="Where it runs; default spark if it is installed. `local` is this process and needs no Java.",
     ),
-    _option("--master", metavar="URL", default="local[*]", show_default=True, help="The Spark master."),
+    _option("--master", metavar="URL", help="The Spark master; default local[*]."),
     _option(
         "--stream",
         "streams",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, MissingPackage
 from spaseq.model.matches import Match
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def to_pandas(matches: Iterable[Match]) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError:
-        raise InvalidArgument("to_pandas() needs pandas: pip install 'spaseq[pandas]'") from None
+        raise MissingPackage("to_pandas() needs pandas: pip install 'spaseq[pandas]'") from None
     if isinstance(matches, Match) or not isinstance(matches, Iterable):
         raise InvalidArgument(f"to_pandas() takes a list of matches, not {matches!r}")
     found = list(matches)

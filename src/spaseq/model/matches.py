@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import BlankNode, NamedNode, Triple
 
-from spaseq.errors import InvalidArgument
+from spaseq.errors import MissingPackage
 from spaseq.model.plain import Plain, json_value, plain_value
 from spaseq.model.terms import Term, unscoped
 from spaseq.temporal.instants import format_instant, to_datetime
@@ -120,7 +120,7 @@ class Match:
         try:
             from rdflib import BNode, Literal, URIRef
         except ImportError:
-            raise InvalidArgument("to_rdflib() needs rdflib: pip install 'spaseq[rdflib]'") from None
+            raise MissingPackage("to_rdflib() needs rdflib: pip install 'spaseq[rdflib]'") from None
 
         def converted(term: Term) -> rdflib.term.Identifier:
             match term:

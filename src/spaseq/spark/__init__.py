@@ -7,7 +7,15 @@ it is, and they are waited for.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
+
+from spaseq.errors import MissingPackage
+
+if any(find_spec(name) is None for name in ("pyspark", "pandas")):
+    raise MissingPackage(
+        "spaseq.spark needs pyspark and pandas: pip install 'spaseq[spark]'; spaseq.run and spaseq.Engine work without"
+    )
 
 if TYPE_CHECKING:
     from spaseq.spark.files import read_events

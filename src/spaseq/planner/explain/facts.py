@@ -37,6 +37,7 @@ from spaseq.planner.explain.rewritten import (
     sequence_text,
     stateful_text,
     step_text,
+    window_meaning,
     window_text,
 )
 from spaseq.planner.explain.sparql_text import Spelling
@@ -181,6 +182,7 @@ class Explanation:
     results: tuple[str, ...]
     sequence: str
     window: str | None
+    window_meaning: str | None
     partition: tuple[str, ...]
     streams: tuple[StreamFacts, ...]
     shared: tuple[VariableFacts, ...]
@@ -208,6 +210,7 @@ def explanation(query: CompiledQuery) -> Explanation:
         results=_results(plan),
         sequence=sequence_text(plan),
         window=None if plan.window is None else window_text(plan.window),
+        window_meaning=None if plan.window is None else window_meaning(plan.window),
         partition=plan.partition,
         streams=tuple(
             StreamFacts(s.alias, s.iri, tuple(g.name for g in plan.gpms if g.stream == s.iri))

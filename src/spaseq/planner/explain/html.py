@@ -20,6 +20,7 @@ from spaseq.planner.explain.text import (
     occurrence,
     questioned,
     reads,
+    window_lines,
 )
 
 _CSS = Path(__file__).with_name("page.css")
@@ -63,7 +64,7 @@ def _section(title: str, body: str) -> str:
 def _header(facts: Explanation) -> str:
     rows = [
         ("answers", escape(f"{facts.form} {' '.join(f'?{name}' for name in facts.results)}".strip())),
-        ("window", escape(facts.window or "none: one window, everything")),
+        ("window", _lines(window_lines(facts))),
         ("streams", _lines(f"{s.alias} <{s.iri}>" for s in facts.streams)),
     ]
     if facts.partition:

@@ -158,6 +158,26 @@ def window_text(window: Window) -> str:
             assert_never(window)
 
 
+def window_meaning(window: Window) -> str:
+    """What a window asks of a match, in words."""
+    match window:
+        case TimeWindow(size, sliding=True):
+            return f"a match lasts at most {duration_text(size)}"
+        case TimeWindow(size, _, start):
+            length = duration_text(size)
+            return (
+                f"windows of {length} follow each other from {format_instant(start or 0)}; "
+                f"a match lies in one of them (SLIDING: in any {length})"
+            )
+        case EventWindow(size, sliding=True):
+            return f"a match lies within {_counted(size, 'EVENT')} that follow each other"
+        case EventWindow(size):
+            length = _counted(size, "EVENT")
+            return f"every {length} are a window; a match lies in one of them (SLIDING: in any {length})"
+        case _:
+            assert_never(window)
+
+
 _DATE_TIME = "<http://www.w3.org/2001/XMLSchema#dateTime>"
 
 

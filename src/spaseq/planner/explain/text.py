@@ -60,7 +60,7 @@ def _overview(facts: Explanation) -> list[str]:
         row("name", facts.name),
         row("answers", _answers(facts)),
         row("sequence", f"SEQ ({facts.sequence})"),
-        row("window", facts.window or "none: one window, everything"),
+        *rows("window", window_lines(facts)),
     ]
     if facts.partition:
         lines.append(row("partition", f"a query of its own for every {questioned(facts.partition)}"))
@@ -69,6 +69,13 @@ def _overview(facts: Explanation) -> list[str]:
     graphs = [f"<{iri}>" for iri in facts.graphs]
     graphs += ["every registered graph (GRAPH with a variable)"] if facts.any_graph else []
     return lines + rows("background", graphs)
+
+
+def window_lines(facts: Explanation) -> list[str]:
+    """The window as it is written, and what it means."""
+    if facts.window is None or facts.window_meaning is None:
+        return ["none: one window, everything"]
+    return [facts.window, facts.window_meaning]
 
 
 def _answers(facts: Explanation) -> str:

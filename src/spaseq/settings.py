@@ -42,6 +42,8 @@ class Settings:
     sorted_bytes: int = _threshold(1 << 24, 200, "input up to this size is sorted in memory, not surveyed")
     open_bytes: int = _threshold(1 << 26, 400, "bytes that all open files of a merge hold together")
     least_piece_bytes: int = _threshold(1 << 16, 40, "bytes that one open file of a merge holds at least")
+    judged_bytes: int = _limit(1 << 16, "bytes of a file by which Spark judges its layout")
+    tallied_names: int = _limit(1 << 17, "graph names whose timestamps are counted to judge a layout")
     survey_events: int = _threshold(1 << 12, 2, "events per entry of a survey")
     merged_events: int = _threshold(1 << 13, 2, "events that a merge collects before it hands them on")
     portion_events: int = _threshold(1 << 16, 3, "events of one step of a query")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from spaseq.engine.inputs import NamedQuery
     from spaseq.engine.request import Report, RunRequest, Status, Stop
     from spaseq.io.results import OutputFormat
+    from spaseq.io.sources import Layout
 
 FAILED = 1
 """The exit status of a run that failed."""
@@ -101,7 +102,14 @@ def _request(given: Arguments) -> RunRequest:
     queries = _queries(given)
     names = {name for item in queries for s in item.query.rewritten.streams for name in (s.alias, s.iri)}
     graphs = {iri for item in queries for iri in _graphs(item)}
-    read = ReadOptions(given["timestamp_predicate"], given["time_unit"], given["triples_per_event"])
+    if given["follow"] and given["layout"] == "dataset":
+        raise InvalidArgument(
+            "--layout dataset needs whole files, and --follow reads them as they grow; leave out one of the two"
+        )
+    layout: Layout = "stream" if given["follow"] else given["layout"]
+    read = ReadOptions(
+        given["timestamp_predicate"], given["time_unit"], given["triples_per_event"], layout=layout
+    )
     lateness = as_lateness(given["lateness"])
     if lateness is not None and not given["follow"]:
         lateness = None

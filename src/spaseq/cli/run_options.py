@@ -11,6 +11,7 @@ import click
 from spaseq.cli.arguments import Size
 from spaseq.io.bad_input import POLICIES, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE
+from spaseq.io.sources import LAYOUTS, Layout
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
 
 LANGUAGES = ("spaseq", "epsparql", "rsepql")
@@ -36,6 +37,7 @@ class Arguments(TypedDict):
     timestamp_predicate: str
     time_unit: TimeUnit
     triples_per_event: int | None
+    layout: Layout
     output: Path | None
     output_format: str | None
     provenance: bool
@@ -104,6 +106,14 @@ _OPTIONS = (
         metavar="N",
         type=click.IntRange(1),
         help="For N-Triples: so many data triples are one event.",
+    ),
+    _option(
+        "--layout",
+        type=click.Choice(LAYOUTS),
+        default="auto",
+        show_default=True,
+        help="Where timestamps stand: next to their graph or inside it (stream), anywhere in a file whose quads "
+        "may have any order (dataset); auto finds out for each file.",
     ),
     _option("--output", metavar="PATH", type=_FILE, help="Where matches go; default standard output."),
     _option(

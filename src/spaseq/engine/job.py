@@ -22,6 +22,7 @@ from spaseq.engine.session import Session, SessionOptions
 from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
 from spaseq.io.bad_input import BadInputHandler
+from spaseq.io.layouts import FOLLOWED
 from spaseq.io.quarantine import QuarantineFile
 
 
@@ -107,7 +108,8 @@ class LocalRun:
     def supply(self, reports: Reports, rest: Callable[[float], None]) -> tuple[Supply, Opener]:
         """The events of this run that are still to be handled."""
         request, poll, most = self.request, self.stop.poll, self.request.input.read.batch_events
-        opener = Opener(self.session, reports, request.input, poll=poll)
+        cure = FOLLOWED if request.follow else ""
+        opener = Opener(self.session, reports, request.input, poll=poll, cure=cure)
         if self.buffer is None:
             whole = self.session.needs_whole_instants or request.checkpoint is not None
             reached = self.progress.reached

@@ -17,6 +17,7 @@ from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session
 from spaseq.io.bad_input import Unit
 from spaseq.io.growing import Span, is_packed, read_source
+from spaseq.io.layouts import NOT_GROUPED, with_cure
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import check_source
 from spaseq.io.sources import Source, find_sources
@@ -103,10 +104,13 @@ class Opener:
         options: InputOptions,
         *,
         poll: Callable[[], None] = lambda: None,
+        cure: str = "",
     ) -> None:
         self._session = session
         self._reports = reports
         self._options = options
+        insisted = options.read.layout == "stream"
+        self._on_bad = with_cure(reports, cure or (NOT_GROUPED if insisted else ""))
         self._poll = poll
         self.expected: int | None = None
         """How many events there are, if that is known."""
@@ -123,15 +127,20 @@ class Opener:
         if sizes(inputs) <= settings().sorted_bytes:
             return [WholeFeed(self._batches(stream, source, self._read)) for stream, source in pairs]
         surveys = [survey(source, self._read, poll=self._poll) for _, source in pairs]
-        self.expected = sum(found.count for found in surveys)
+        if all(found.layout == "stream" for found in surveys):
+            self.expected = sum(found.count for found in surveys)
         share = settings().open_bytes // _most_open(surveys)
         piece = max(settings().least_piece_bytes, min(self._read.chunk_bytes, share))
         read = replace(self._read, chunk_bytes=piece)
         return [
-            SurveyedFile(source.name, self._batches(stream, source, read), found)
+            self._surveyed(stream, replace(source, layout=found.layout), read, found)
             for (stream, source), found in zip(pairs, surveys, strict=True)
             if found.last > after
         ]
+
+    def _surveyed(self, stream: Stream, source: Source, options: ReadOptions, found: Survey) -> Feed:
+        batches = self._batches(stream, source, options)
+        return WholeFeed(batches) if found.layout == "dataset" else SurveyedFile(source.name, batches, found)
 
     @property
     def _read(self) -> ReadOptions:
@@ -142,7 +151,7 @@ class Opener:
         self._reports.measure(source.name, _unit(source))
         session = self._session
         index = session.streams.index(stream.iri)
-        return partial(read_source, source, stream.iri, index, session.dictionary, options, self._reports)
+        return partial(read_source, source, stream.iri, index, session.dictionary, options, self._on_bad)
 
     # --- events ---------------------------------------------------------------------------------
 

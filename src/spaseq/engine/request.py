@@ -59,6 +59,7 @@ class RunRequest:
             "timestamp predicate": read.timestamp_predicate,
             "time unit": read.time_unit,
             "triples per event": read.triples_per_event,
+            "layout": read.layout,
             "output": str(self.output),
             "output format": output_format,
             "provenance": self.provenance,

@@ -26,7 +26,7 @@ from spaseq.engine.session import Session, SessionOptions
 from spaseq.io.bad_input import BadInputHandler, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.quarantine import QuarantineFile
-from spaseq.io.sources import PathLike
+from spaseq.io.sources import Layout, PathLike
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.temporal.instants import TimeUnit
@@ -53,6 +53,7 @@ def run(
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
     time_unit: TimeUnit = "ms",
     triples_per_event: int | None = None,
+    layout: Layout = "auto",
     on_bad_input: Policy = "quarantine",
     quarantine: PathLike = QUARANTINE,
     max_runs: int | None = 10_000_000,
@@ -66,6 +67,9 @@ def run(
     read as you ask for matches and must be in time order up to the ``lateness``; events that come later are
     bad input.
 
+    ``layout`` says where timestamps stand: ``stream`` directly before or after their graph, or inside it;
+    ``dataset`` anywhere in a file, with quads in any order; ``auto`` finds out for each file.
+
     ``knowledge`` gives background graphs by IRI: paths or graphs. ``on_bad_input`` is ``fail``, ``skip`` or
     ``quarantine``, which keeps it in the file ``quarantine``. ``max_runs`` and ``max_memory`` (bytes) bound the
     state; reaching them is an error that names the step that grows. Without ``with_events`` matches name neither
@@ -74,7 +78,9 @@ def run(
     compiled = as_query(query)
     queries = [NamedQuery(compiled.name, compiled)]
     options = InputOptions(
-        ReadOptions(timestamp_predicate, time_unit, triples_per_event), format, as_lateness(lateness)
+        ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=layout),
+        format,
+        as_lateness(lateness),
     )
     resolved = resolve_streams(queries, pairs(streams))
     inputs = find_inputs(declared_streams(queries), resolved, options)

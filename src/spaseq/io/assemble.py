@@ -15,7 +15,7 @@ from typing import Final
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
-from spaseq.io.bad_input import BadInput, Unit, excerpt
+from spaseq.io.bad_input import BadInput, Fault, Unit, excerpt
 from spaseq.model.terms import Term
 from spaseq.temporal.instants import TimeUnit, parse_instant
 
@@ -34,6 +34,8 @@ class RawEvent:
     name: NamedNode | BlankNode | None
     triples: list[Triple]
     position: int
+    inside: bool = False
+    """True if the timestamp stands inside the graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,8 @@ class GraphAssembler:
             self._report(group.damage.reason, group.damage.at, group.damage.text)
         elif len({stamp.value for stamp in stamps}) != 1:
             reason = NO_TIMESTAMP if not stamps else TWO_TIMESTAMPS
-            self._report(reason.format(name=shown(group.name)), group.at, group.text)
+            fault: Fault = "no timestamp" if not stamps else "two timestamps"
+            self._report(reason.format(name=shown(group.name)), group.at, group.text, fault, str(group.name))
         else:
             self._emit(group, stamps[0])
 
@@ -251,14 +254,16 @@ class GraphAssembler:
         except ValueError as error:
             self._report(unreadable(shown(group.name), str(error)), stamp.at, stamp.text)
             return
-        self.events.append(RawEvent(time, group.name, group.triples, group.at.position))
+        inside = not group.before and not group.after
+        self.events.append(RawEvent(time, group.name, group.triples, group.at.position, inside))
 
     def _drop_waiting(self) -> None:
         """Report timestamps without graph, unless their graph is what was unreadable."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None and not any(str(waiting.name) in damage.names for damage in self._loose):
             for stamp in waiting.stamps:
-                self._report(NO_GRAPH.format(name=shown(waiting.name)), stamp.at, stamp.text)
+                reason = NO_GRAPH.format(name=shown(waiting.name))
+                self._report(reason, stamp.at, stamp.text, "no graph", str(waiting.name))
 
     def _drop_loose(self, keep: str | None = None) -> None:
         """Report unreadable things that stand in no event; keep those whose text names the next one."""
@@ -268,8 +273,9 @@ class GraphAssembler:
                 self._report(damage.reason, damage.at, damage.text)
         self._loose = kept
 
-    def _report(self, reason: str, at: Mark, text: str) -> None:
-        self.bad.append((at.offset, BadInput(reason, self._source, at.position, self.counted, excerpt(text))))
+    def _report(self, reason: str, at: Mark, text: str, fault: Fault = "", graph: str = "") -> None:
+        bad = BadInput(reason, self._source, at.position, self.counted, excerpt(text), fault, graph)
+        self.bad.append((at.offset, bad))
 
 
 _RANDOM = re.compile(r"_:[0-9a-f]{20,32}\Z")

@@ -17,19 +17,27 @@ POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 Unit: TypeAlias = Literal["line", "byte", "event", "frame"]
 """What a position counts: lines, events and frames from 1, bytes from 0."""
 
+Fault: TypeAlias = Literal["", "no timestamp", "no graph", "two timestamps"]
+"""What is wrong with the timestamp of a graph; empty for all other bad input."""
+
 EXCERPT: Final = 200
 """How many characters of the offending text are kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadInput:
-    """One piece of input that is no event: why, where, and how it begins."""
+    """One piece of input that is no event: why, where, and how it begins.
+
+    ``fault`` and ``graph`` tell what the layout of a file is judged by (`spaseq.io.layouts`).
+    """
 
     reason: str
     source: str
     position: int
     unit: Unit = "line"
     text: str = ""
+    fault: Fault = ""
+    graph: str = ""
 
     def __str__(self) -> str:
         where = (

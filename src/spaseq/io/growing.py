@@ -19,10 +19,12 @@ from spaseq.io.bad_input import BadInput, OnBad
 from spaseq.io.cuts import last_cut
 from spaseq.io.jelly import LONGEST_FRAME, UNDECODABLE, is_delimited
 from spaseq.io.jsonld import JsonLdReader
+from spaseq.io.layouts import Clues
 from spaseq.io.lines import End
 from spaseq.io.options import ReadOptions
+from spaseq.io.pieces import per_event_of
 from spaseq.io.plain import LineReader
-from spaseq.io.readers import per_event_of, read_sources
+from spaseq.io.readers import read_sources
 from spaseq.io.sources import ByteReader, DamagedFile, Source
 from spaseq.io.trig import TrigReader
 from spaseq.model.batch import EventBatch
@@ -104,11 +106,17 @@ def _after(prologue: bytes, blocks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def read_source(
-    source: Source, stream: str, index: int, dictionary: TermDictionary, options: ReadOptions, on_bad: OnBad
+    source: Source,
+    stream: str,
+    index: int,
+    dictionary: TermDictionary,
+    options: ReadOptions,
+    on_bad: OnBad,
+    clues: Clues | None = None,
 ) -> Iterator[EventBatch]:
     """The events of a file, or of a part of one; positions are those in the whole file."""
     if not isinstance(source, Span):
-        return read_sources([source], stream, index, dictionary, options, on_bad)
+        return read_sources([source], stream, index, dictionary, options, on_bad, clues)
     return _read_span(source, stream, index, dictionary, options, on_bad)
 
 

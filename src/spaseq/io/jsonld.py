@@ -7,15 +7,16 @@ the nodes. Cutting keeps an unreadable node from taking its neighbours with it a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from pyoxigraph import Quad, RdfFormat, parse
 
 from spaseq.io.assemble import Damage, GraphAssembler, Mark
 from spaseq.io.labels import numbered
-from spaseq.io.lines import End, Step, message_of, step_of, tell_damage
+from spaseq.io.lines import End, QuadTaker, Step, message_of, step_of, tell_damage
 from spaseq.io.options import ReadOptions
 
 _TOKEN = re.compile(rb'"(?:[^"\\\n\r]++|\\.)*+"|[\[\]{}]|,', re.DOTALL)
@@ -35,13 +36,15 @@ class _Container:
 
 
 class JsonLdReader:
-    """Reads JSON-LD piece by piece."""
+    """Reads JSON-LD piece by piece; ``taker`` makes what collects the quads of a piece, by default into events."""
 
-    __slots__ = ("_begun", "_context", "_options", "_source")
+    __slots__ = ("_begun", "_context", "_taker")
 
-    def __init__(self, options: ReadOptions, source: str) -> None:
-        self._options = options
-        self._source = source
+    def __init__(
+        self, options: ReadOptions, source: str, taker: Callable[[], QuadTaker] | None = None
+    ) -> None:
+        events = partial(GraphAssembler, options.timestamp_predicate, options.time_unit, source)
+        self._taker: Callable[[], QuadTaker] = taker or events
         self._begun = False
         self._context: bytes | None = None
 
@@ -52,7 +55,7 @@ class JsonLdReader:
 
     def step(self, data: bytes, first_line: int, end: End | None) -> Step:
         """Events of a piece of JSON-LD; what is not settled waits for more, unless this is the end."""
-        assembler = GraphAssembler(self._options.timestamp_predicate, self._options.time_unit, self._source)
+        assembler = self._taker()
         if not self._begun and data.lstrip()[:1] == b"[":  # what is inside the array stands side by side
             data = data.replace(b"[", b" ", 1)
         final = end is not None
@@ -67,9 +70,7 @@ class JsonLdReader:
         self._begun = self._begun or step.consumed > 0
         return Step([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
 
-    def _take(
-        self, data: bytes, start: int, stop: int, at: Mark, final: bool, assembler: GraphAssembler
-    ) -> int:
+    def _take(self, data: bytes, start: int, stop: int, at: Mark, final: bool, assembler: QuadTaker) -> int:
         """Take one value; the offset behind what was taken."""
         try:
             quads = self._quads(data[start:stop], self._context)
@@ -87,7 +88,7 @@ class JsonLdReader:
         return stop
 
     def _take_nodes(
-        self, data: bytes, container: _Container, stop: int, at: Mark, final: bool, assembler: GraphAssembler
+        self, data: bytes, container: _Container, stop: int, at: Mark, final: bool, assembler: QuadTaker
     ) -> int:
         """Take the nodes of a document one by one; of one without end only those that have theirs."""
         unclosed = stop == len(data)

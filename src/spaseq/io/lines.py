@@ -46,6 +46,13 @@ class Assembler(Protocol):
         """The offset before which everything is settled."""
 
 
+class QuadTaker(Assembler, Protocol):
+    """An assembler of formats in which several quads have one text."""
+
+    def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:
+        """Take one quad; ``text`` is how it was written, if that is not a quad."""
+
+
 def message_of(error: SyntaxError) -> str:
     """The words of pyoxigraph without its own count of lines, which starts anew in every piece."""
     return _POSITION.sub("", str(error))

@@ -13,11 +13,13 @@ from spaseq.io.assemble import instant_of, unreadable
 from spaseq.io.bad_input import BadInput, OnBad, excerpt, fail
 from spaseq.io.blank_kernel import SCOPE_SIZE, event_keys, scope_blanks
 from spaseq.io.encode import encode_events
+from spaseq.io.layouts import Clues
 from spaseq.io.lines import End, Step, message_of, parse_line
 from spaseq.io.nquads_kernel import (
     BLANK,
     EVENT_COLUMNS,
     FULL,
+    INSIDE,
     LABELS_FULL,
     LAST,
     NAME,
@@ -62,8 +64,10 @@ class NQuadsReader:
         options: ReadOptions,
         on_bad: OnBad,
         per_event: int = 0,
+        clues: Clues | None = None,
     ) -> None:
         self._source = source
+        self._clues = clues
         self._per_event = per_event
         self._stream = stream
         self._index = index
@@ -161,6 +165,8 @@ class NQuadsReader:
             self._on_bad(bad)
         if not step.events:
             return None
+        if self._clues is not None:
+            self._clues.see(step.events)
         return encode_events(
             step.events, self._source, self._stream, self._index, self._dictionary, self._options
         )
@@ -189,6 +195,11 @@ class NQuadsReader:
                 break
         count = int(state.events)
         good = self._read_stamps(data, size, count)
+        if self._clues is not None:
+            for row in np.flatnonzero(self._columns.events[:count, INSIDE]).tolist():
+                event = self._columns.events[row]
+                name = data[event[NAME_START] : event[NAME_END]].tobytes()
+                self._clues.see_inside(name, int(event[TIME]))
         if len(self._labels):
             self._scope(data, count)
             self._labels = _fresh_labels()
@@ -306,12 +317,14 @@ def read_nquads(
     options: ReadOptions,
     on_bad: OnBad,
     per_event: int = 0,
+    clues: Clues | None = None,
 ) -> Iterator[EventBatch]:
     """The events of one N-Quads source, of which ``head`` has been read already.
 
-    With ``per_event`` it is N-Triples, of which so many make an event.
+    With ``per_event`` it is N-Triples, of which so many make an event. ``clues`` are told what tells the layout.
     """
-    return NQuadsReader(source, stream, index, dictionary, options, on_bad, per_event).read(head, reader)
+    kernel = NQuadsReader(source, stream, index, dictionary, options, on_bad, per_event, clues)
+    return kernel.read(head, reader)
 
 
 _SAMPLE: Final = (

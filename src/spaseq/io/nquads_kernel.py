@@ -31,7 +31,8 @@ Ids = npt.NDArray[np.int32]
 
 # Columns of the array that describes events.
 TIME, POSITION, FIRST, LAST, NAME, NAME_START, NAME_END, STAMP_START, STAMP_END, STAMP_LINE, BLANK = range(11)
-EVENT_COLUMNS: Final = 11
+INSIDE: Final = 11
+EVENT_COLUMNS: Final = 12
 
 
 class Settings(NamedTuple):
@@ -209,6 +210,7 @@ def _finish(columns: Columns, state: State, settings: Settings, base: Int) -> No
     row[NAME_START], row[NAME_END] = state.name - base, state.name_end - base
     row[STAMP_START], row[STAMP_END] = stamp - base, stamp_end - base
     row[BLANK] = state.has_blank
+    row[INSIDE] = 1 if state.before + state.after == 0 else 0
     state.events += 1
     state.is_open = 0
 

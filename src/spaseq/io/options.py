@@ -8,6 +8,7 @@ from typing import Final
 from pyoxigraph import NamedNode
 
 from spaseq.errors import InvalidArgument
+from spaseq.io.sources import LAYOUTS, Layout
 from spaseq.settings import settings
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
 
@@ -21,6 +22,7 @@ class ReadOptions:
     ``needed_predicates`` are the predicates any query mentions: triples with others may be left out of
     batches, their events stay. ``keep_names`` is False if nobody asks for graph names. ``batch_events``
     and ``chunk_bytes`` bound what is in memory. Inputs up to ``interpreted_bytes`` are read without kernels.
+    A file whose ``layout`` is to be found out is judged by its first ``judged_bytes``, None: by all of it.
     """
 
     timestamp_predicate: str = TIMESTAMP_PREDICATE
@@ -31,12 +33,16 @@ class ReadOptions:
     batch_events: int = field(default_factory=lambda: settings().batch_events)
     chunk_bytes: int = field(default_factory=lambda: settings().chunk_bytes)
     interpreted_bytes: int = field(default_factory=lambda: settings().interpreted_bytes)
+    layout: Layout = "auto"
+    judged_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if self.time_unit not in TIME_UNITS:
             raise InvalidArgument(
                 f"`{self.time_unit}` is not a time unit; use one of {', '.join(TIME_UNITS)}"
             )
+        if self.layout not in LAYOUTS:
+            raise InvalidArgument(f"`{self.layout}` is not a layout; use one of {', '.join(LAYOUTS)}")
         try:
             NamedNode(self.timestamp_predicate)
         except ValueError as error:

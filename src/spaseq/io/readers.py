@@ -7,20 +7,23 @@ else through pyoxigraph. No more than a piece of input, or one event if it is la
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING, Literal
 
 from pyoxigraph import Quad, RdfFormat, parse
 
 from spaseq.errors import InvalidArgument, listed
 from spaseq.io.assemble import RawEvent
-from spaseq.io.bad_input import OnBad, fail
+from spaseq.io.bad_input import BadInput, OnBad, fail
 from spaseq.io.jelly import read_jelly
-from spaseq.io.jsonld import JsonLdReader
+from spaseq.io.layouts import Clues, judged
 from spaseq.io.lines import End, Step
 from spaseq.io.options import ReadOptions
+from spaseq.io.pieces import in_pieces, parser_of, per_event_of
 from spaseq.io.plain import LineReader, assemble
-from spaseq.io.sources import ByteReader, PathLike, Source, find_sources
-from spaseq.io.trig import TrigReader, trig_quads
+from spaseq.io.sources import GROUPED, ByteReader, Layout, PathLike, Source, find_sources
+from spaseq.io.trig import trig_quads
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.terms import BlankScopes
@@ -86,53 +89,148 @@ def read_sources(
     dictionary: TermDictionary,
     options: ReadOptions,
     on_bad: OnBad,
+    clues: Clues | None = None,
 ) -> Iterator[EventBatch]:
-    """The events of sources that the caller has found, or made: a part of a file is one as well."""
-    seen = 0
+    """The events of sources that the caller has found, or made: a part of a file is one as well.
+
+    ``clues`` are told what tells the layout of a source that is read as a stream.
+    """
+    batches = _Batches(stream, index, dictionary, options, on_bad, clues)
     for source in sources:
         check_source(source, options)
+        yield from batches.of(source)
+
+
+class _Batches:
+    """Reads sources one after the other into batches over one dictionary."""
+
+    def __init__(
+        self,
+        stream: str,
+        index: int,
+        dictionary: TermDictionary,
+        options: ReadOptions,
+        on_bad: OnBad,
+        clues: Clues | None,
+    ) -> None:
+        self._stream, self._index, self._dictionary = stream, index, dictionary
+        self._options, self._on_bad, self._clues = options, on_bad, clues
+        self._seen = 0
+
+    def of(self, source: Source) -> Iterator[EventBatch]:
+        """The events of one source, in whichever layout it is."""
+        options = self._options
+        layout = layout_of(source, options)
+        sampled = options.judged_bytes is not None
+        if layout == "auto" and source.format == "nquads" and (sampled or self._compiled(source)):
+            layout = found_layout(source, options)
+        if layout == "dataset":
+            yield from self._grouped(source)
+            return
         with source.open() as reader:
-            if source.format in ("nquads", "ntriples"):
-                per_event = per_event_of(source, options)
-                head = b"" if dictionary.promoted else reader.read(max(options.interpreted_bytes - seen, 0))
-                seen += len(head)
-                if dictionary.promoted or seen >= options.interpreted_bytes:
-                    from spaseq.io.nquads import read_nquads
+            if source.format in ("nquads", "ntriples") and layout == "stream":
+                yield from self._lines(source, reader, self._on_bad)
+                return
+            steps = _steps(source, reader, options)
+            if layout == "auto":
+                held, clues = _held(steps, whole=not sampled)
+                if judged(source, options, clues) == "dataset":
+                    yield from self._grouped(source)
+                    return
+                self._seen += reader.offset
+                steps = chain(held, steps)
+            yield from self._encoded(steps, source.name, self._on_bad)
 
-                    yield from read_nquads(
-                        head, reader, source.name, stream, index, dictionary, options, on_bad, per_event
-                    )
-                    continue
-                steps: Iterator[Step] = iter(
-                    [assemble(head, 1, End(reader.damage), options, source.name, per_event)]
-                )
-            else:
-                steps = _steps(source, reader, options)
-            yield from _encoded(steps, source.name, stream, index, dictionary, options, on_bad)
+    def _compiled(self, source: Source) -> bool:
+        """Whether kernels read a source of N-Quads: so much has been read before, or it is so large."""
+        if self._dictionary.promoted:
+            return True
+        with source.open() as reader:
+            left = self._options.interpreted_bytes - self._seen
+            return left <= 0 or len(reader.read(left)) >= left
+
+    def _grouped(self, source: Source) -> Iterator[EventBatch]:
+        from spaseq.io.regroup import regroup
+
+        grouped = regroup(source, self._options)
+        for bad in grouped.bad:
+            self._on_bad(bad)
+        with grouped.open() as reader:
+            for batch in self._lines(source, reader, grouped.placed(self._on_bad)):
+                assert batch.positions is not None
+                yield replace(batch, positions=grouped.positions[batch.positions - 1])
+
+    def _lines(self, source: Source, reader: ByteReader, on_bad: OnBad) -> Iterator[EventBatch]:
+        """Lines of N-Quads or N-Triples in the layout of streams."""
+        options, per_event = self._options, per_event_of(source, self._options)
+        promoted = self._dictionary.promoted
+        head = b"" if promoted else reader.read(max(options.interpreted_bytes - self._seen, 0))
+        self._seen += len(head)
+        if promoted or self._seen >= options.interpreted_bytes:
+            from spaseq.io.nquads import read_nquads
+
+            yield from read_nquads(
+                head, reader, source.name, self._stream, self._index, self._dictionary, options, on_bad,
+                per_event, self._clues,
+            )  # fmt: skip
+            return
+        step = assemble(head, 1, End(reader.damage), options, source.name, per_event)
+        yield from self._encoded([step], source.name, on_bad)
+
+    def _encoded(self, steps: Iterable[Step], source: str, on_bad: OnBad) -> Iterator[EventBatch]:
+        """Steps as batches of at most ``batch_events`` events."""
+        from spaseq.io.encode import encode_events
+
+        known = (source, self._stream, self._index, self._dictionary, self._options)
+        most, waiting = self._options.batch_events, list[RawEvent]()
+        for step in steps:
+            for bad in step.bad:
+                on_bad(bad)
+            if self._clues is not None:
+                self._clues.see(step.events)
+            waiting.extend(step.events)
+            while len(waiting) >= most:
+                full, waiting = waiting[:most], waiting[most:]
+                yield encode_events(full, *known)
+        if waiting:
+            yield encode_events(waiting, *known)
 
 
-def _encoded(
-    steps: Iterator[Step],
-    source: str,
-    stream: str,
-    index: int,
-    dictionary: TermDictionary,
-    options: ReadOptions,
-    on_bad: OnBad,
-) -> Iterator[EventBatch]:
-    """Steps as batches of at most ``batch_events`` events."""
-    from spaseq.io.encode import encode_events
+# --- layouts --------------------------------------------------------------------------------------
 
-    waiting: list[RawEvent] = []
+
+def layout_of(source: Source, options: ReadOptions) -> Layout:
+    """The layout of a source as far as it is known; without graphs there is only one."""
+    return source.layout or options.layout if source.format in GROUPED else "stream"
+
+
+def found_layout(source: Source, options: ReadOptions) -> Literal["stream", "dataset"]:
+    """The layout that an N-Quads file has."""
+    return judged(source, options, _noticed(source, options))
+
+
+def _noticed(source: Source, options: ReadOptions) -> Clues:
+    """What of an N-Quads file, or of its beginning, does not fit a stream."""
+    clues = Clues()
+    if options.judged_bytes is not None:
+        with source.open() as reader:
+            return _held(_steps(source, reader, options), whole=False)[1]
+    bare = replace(options, needed_predicates=frozenset(), keep_names=False)
+    known = replace(source, layout="stream")
+    for _ in read_sources([known], "", 0, TermDictionary(), bare, clues, clues):
+        pass
+    return clues
+
+
+def _held(steps: Iterator[Step], *, whole: bool) -> tuple[list[Step], Clues]:
+    """All steps, or the first in which something is settled; and what in them does not fit a stream."""
+    held, clues = list[Step](), Clues()
     for step in steps:
-        for bad in step.bad:
-            on_bad(bad)
-        waiting.extend(step.events)
-        while len(waiting) >= options.batch_events:
-            full, waiting = waiting[: options.batch_events], waiting[options.batch_events :]
-            yield encode_events(full, source, stream, index, dictionary, options)
-    if waiting:
-        yield encode_events(waiting, source, stream, index, dictionary, options)
+        held.append(step)
+        clues.take(step)
+        if step.consumed and not whole:
+            break
+    return held, clues
 
 
 def check_source(source: Source, options: ReadOptions) -> None:
@@ -143,44 +241,37 @@ def check_source(source: Source, options: ReadOptions) -> None:
         )
 
 
-def per_event_of(source: Source, options: ReadOptions) -> int:
-    """How many triples make an event of a source, 0 where graphs do."""
-    return (options.triples_per_event or 1) if source.format == "ntriples" else 0
-
-
 def read_steps(source: Source, options: ReadOptions) -> Iterator[Step]:
     """The events and the bad input of one file, by pyoxigraph and pyjelly."""
-    with source.open() as reader:
-        yield from _steps(source, reader, options)
+    layout = layout_of(source, options)
+    if layout != "dataset":
+        with source.open() as reader:
+            steps = _steps(source, reader, options)
+            held, clues = list[Step](), Clues()
+            if layout == "auto":
+                held, clues = _held(steps, whole=options.judged_bytes is None)
+            if judged(source, options, clues) == "stream":
+                yield from held
+                yield from steps
+                return
+    from spaseq.io.regroup import regroup
+
+    grouped = regroup(source, options)
+    yield Step([], grouped.bad, 0, 0)
+    with grouped.open() as reader:
+        for step in in_pieces(LineReader(options, source.name), reader, options.chunk_bytes):
+            bad: list[BadInput] = []
+            for item in step.bad:
+                grouped.placed(bad.append)(item)
+            events = [replace(event, position=grouped.place(event.position)) for event in step.events]
+            yield replace(step, events=events, bad=bad)
 
 
 def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator[Step]:
-    match source.format:
-        case "jelly":
-            yield from read_jelly(reader, options, source.name)
-        case "jsonld":
-            yield from _pieces(JsonLdReader(options, source.name), reader, options.chunk_bytes)
-        case "trig":
-            yield from _pieces(TrigReader(options, source.name), reader, options.chunk_bytes)
-        case "nquads" | "ntriples":
-            lines = LineReader(options, source.name, per_event_of(source, options))
-            yield from _pieces(lines, reader, options.chunk_bytes)
-
-
-def _pieces(parser: LineReader | TrigReader | JsonLdReader, reader: ByteReader, size: int) -> Iterator[Step]:
-    """Feed a reader piece by piece; what is not settled is read again with more behind it."""
-    line, data, wanted = 1, b"", size
-    while True:
-        more = reader.read(wanted)
-        data += more
-        end = End(reader.damage) if len(more) < wanted else None
-        step = parser.step(data, line, end)
-        yield step
-        if end is not None:
-            return
-        data = data[step.consumed :]
-        line += step.lines
-        wanted = size if step.consumed else max(2 * wanted, len(data))
+    """The same of a file in the layout of streams; the first is what the layout is judged by, if that is a part."""
+    if source.format == "jelly":
+        return read_jelly(reader, options, source.name)
+    return in_pieces(parser_of(source, options), reader, options.chunk_bytes, options.judged_bytes)
 
 
 def read_quads(

@@ -7,7 +7,7 @@ import io
 import os
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -18,6 +18,14 @@ Format: TypeAlias = Literal["nquads", "trig", "jsonld", "ntriples", "jelly"]
 """Event file formats (CONTRACT section 2, ``--format``)."""
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+
+Layout: TypeAlias = Literal["auto", "stream", "dataset"]
+"""Where timestamps stand (CONTRACT section 3, ``--layout``)."""
+
+LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
+
+GROUPED: Final[tuple[Format, ...]] = ("nquads", "trig", "jsonld")
+"""Formats in which a named graph is an event."""
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -40,6 +48,8 @@ class Source:
 
     path: Path
     format: Format
+    layout: Layout | None = field(default=None, kw_only=True)
+    """Its layout, if it is known; else the one that the options name."""
 
     @property
     def name(self) -> str:

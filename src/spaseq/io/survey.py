@@ -3,7 +3,8 @@
 A replay sorts its whole input by time but must not hold it in memory. What it needs to know of a file is,
 for every place in it, the least time that is still to come. The reader itself finds that: told that no
 query needs any triple, it only cuts lines and reads timestamps. (A byte search for the timestamp predicate
-was measured and saved too little of that to be worth a second reader.)
+was measured and saved too little of that to be worth a second reader.) The same pass notices a data set that
+is not in the layout of streams.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.io.bad_input import BadInput
 from spaseq.io.growing import read_source
+from spaseq.io.layouts import Clues, judged
 from spaseq.io.options import ReadOptions
-from spaseq.io.sources import Source
+from spaseq.io.readers import layout_of
+from spaseq.io.sources import Layout, Source
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 
@@ -46,6 +48,8 @@ class Survey:
     disorder: int
     starts: Longs
     floors: Longs
+    layout: Layout = "stream"
+    """``dataset`` if the file must be grouped before anything is known of its times: it may have any."""
 
     def floor(self, position: int) -> int:
         """A time before which no event lies that comes after this position."""
@@ -55,10 +59,18 @@ class Survey:
         return int(self.floors[max(index, 0)])
 
 
+_ANY_TIME: Final = Survey(0, -NEVER, NEVER, 0, np.zeros(0, np.int64), np.zeros(0, np.int64), "dataset")
+
+
 def survey(source: Source, options: ReadOptions, *, poll: Callable[[], None] = lambda: None) -> Survey:
     """Find the times of a file; ``poll`` is called now and then and may raise to end it."""
+    layout = layout_of(source, options)
+    if layout == "dataset":
+        return _ANY_TIME
     bare = replace(options, needed_predicates=frozenset(), keep_names=False)
-    batches = read_source(source, _STREAM, 0, TermDictionary(), bare, _pass_over)
+    clues = Clues()  # bad input is reported when events are read for good
+    stream = replace(source, layout="stream")
+    batches = read_source(stream, _STREAM, 0, TermDictionary(), bare, clues, clues)
     found = _Times()
     for batch in batches:
         poll()
@@ -66,11 +78,9 @@ def survey(source: Source, options: ReadOptions, *, poll: Callable[[], None] = l
         step = settings().survey_events
         for begin in range(0, len(batch), step):
             found.add(int(positions[begin]), batch.times[begin : begin + step])
+    if layout == "auto" and judged(source, options, clues) == "dataset":
+        return _ANY_TIME
     return found.survey()
-
-
-def _pass_over(bad: BadInput) -> None:
-    """Bad input is reported when events are read for good."""
 
 
 class _Times:

@@ -8,15 +8,16 @@ stands in them is pyoxigraph's to judge.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
 
 from spaseq.io.assemble import Damage, GraphAssembler, Mark
 from spaseq.io.labels import numbered
-from spaseq.io.lines import End, Step, message_of, step_of, tell_damage
+from spaseq.io.lines import End, QuadTaker, Step, message_of, step_of, tell_damage
 from spaseq.io.options import ReadOptions
 
 _TOKEN = re.compile(
@@ -86,13 +87,18 @@ class Declarations:
 
 
 class TrigReader:
-    """Reads TriG piece by piece; remembers the declarations that are settled."""
+    """Reads TriG piece by piece; remembers the declarations that are settled.
 
-    __slots__ = ("_declared", "_options", "_source")
+    ``taker`` makes what collects the quads of a piece, by default into events.
+    """
 
-    def __init__(self, options: ReadOptions, source: str) -> None:
-        self._options = options
-        self._source = source
+    __slots__ = ("_declared", "_taker")
+
+    def __init__(
+        self, options: ReadOptions, source: str, taker: Callable[[], QuadTaker] | None = None
+    ) -> None:
+        events = partial(GraphAssembler, options.timestamp_predicate, options.time_unit, source)
+        self._taker: Callable[[], QuadTaker] = taker or events
         self._declared = Declarations()
 
     @property
@@ -102,7 +108,7 @@ class TrigReader:
 
     def step(self, data: bytes, first_line: int, end: End | None) -> Step:
         """Events of a piece of TriG; what is not settled waits for more, unless this is the end."""
-        assembler = GraphAssembler(self._options.timestamp_predicate, self._options.time_unit, self._source)
+        assembler = self._taker()
         declared = self._declared.copy()
         news: list[tuple[int, bytes]] = []
         line, counted, reached = first_line, 0, 0

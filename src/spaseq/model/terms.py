@@ -89,11 +89,16 @@ _T = TypeVar("_T")
 _U = TypeVar("_U")
 
 
+def is_random(label: str) -> bool:
+    """True if pyoxigraph made up the label of an anonymous blank node."""
+    return _RANDOM.match(label) is not None
+
+
 def stable_labels(name: _T, triples: list[Triple]) -> tuple[_T | BlankNode, list[Triple]]:
     """A graph with its anonymous blank nodes, which pyoxigraph labels at random, numbered as they first occur."""
     terms = [name, *(term for triple in triples for term in (triple.subject, triple.object))]
     labels = dict.fromkeys(term.value for term in terms if isinstance(term, BlankNode))
-    random = [label for label in labels if _RANDOM.match(label)]
+    random = [label for label in labels if is_random(label)]
     if not random:
         return name, triples
     free = (f"anon{i}" for i in range(len(labels) * 2) if f"anon{i}" not in labels)

@@ -105,7 +105,7 @@ def test_bad_input_is_reported_and_costs_no_good_event(
     text, reason, line = CASES[case]
     file = tmp_path / "events.nq"
     file.write_bytes((event(1, before) + text + event(2, before)).encode("utf-8", "surrogateescape"))
-    times, bad = read(file, ReadOptions(interpreted_bytes=0), compiled)
+    times, bad = read(file, ReadOptions(interpreted_bytes=0, layout="stream"), compiled)
     assert [time for time in times if time != 50] == [1, 2]
     assert reason in bad[0].reason
     assert (bad[0].position, bad[0].unit, bad[0].source) == (line, "line", str(file))

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from spaseq.errors import InvalidArgument
 from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_events, read_graph_events
+from spaseq.io.sources import Layout
 from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import changed_settings
+from spaseq.testing.datasets import WRITERS
 
 STAMP = "http://www.w3.org/ns/prov#generatedAtTime"
 INTEGER = "http://www.w3.org/2001/XMLSchema#integer"
@@ -51,13 +56,7 @@ def read(file: Path, options: ReadOptions | None = None) -> tuple[list[Seen], li
     found = plainly(file, options)
     assert in_batches(file, options) == found
     if file.suffix == ".nq":
-        compiled = ReadOptions(
-            options.timestamp_predicate,
-            options.time_unit,
-            interpreted_bytes=0,
-            chunk_bytes=options.chunk_bytes,
-        )
-        assert in_batches(file, compiled) == found
+        assert in_batches(file, replace(options, interpreted_bytes=0)) == found
     return found
 
 
@@ -154,3 +153,172 @@ def test_a_jelly_frame_may_have_its_timestamp_inside_the_graph(tmp_path: Path) -
     (event,), bad = read(file)
     assert event == (5, "<urn:g>", 1, {f"<urn:o> <{STAMP}> {time(5)}", "<urn:o> <urn:p> <urn:b>"})
     assert not bad
+
+
+# --- data sets in any order -------------------------------------------------------------------------
+
+
+def without_place(found: tuple[list[Seen], list[BadInput]]) -> set[tuple[int, str, frozenset[str]]]:
+    """Events without their positions; there is no bad input."""
+    events, bad = found
+    assert not bad
+    return {(time, name, triples) for time, name, _, triples in events}
+
+
+def stream_file(folder: Path, count: int = 9) -> Path:
+    """A file in the layout of streams whose graphs share subjects, describe themselves and use blank nodes."""
+    file = folder / "stream.nq"
+    lines = []
+    for n in range(count):
+        name = f"<urn:g{n}>"
+        lines += [
+            f"{name} <{STAMP}> {time(n)} .\n",
+            f"{name} <urn:type> <urn:Event> {name} .\n",
+            f'<urn:sensor{n % 3}> <urn:value> "{n} \\" \\\\ é\\n"@en {name} .\n',
+            f"<urn:sensor{n % 3}> <urn:part> _:b{n} {name} .\n",
+            f"_:b{n} <urn:value> {time(n)} {name} .\n",
+        ]
+    file.write_text("".join(lines))
+    return file
+
+
+def unscoped(events: set[tuple[int, str, frozenset[str]]]) -> set[tuple[int, str, int, frozenset[str]]]:
+    """Events whose blank nodes may have any label: only triples without one are compared, and counted."""
+    return {
+        (time, name, len(triples), frozenset(t for t in triples if "_:" not in t))
+        for time, name, triples in events
+    }
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:rdflib")
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_data_set_as_others_write_it_has_the_events_of_the_stream(tmp_path: Path, writer: str) -> None:
+    """In every format, whatever the order of graphs and timestamps."""
+    stream = stream_file(tmp_path)
+    suffix, write = WRITERS[writer]
+    target = tmp_path / f"data.{suffix}"
+    target.write_bytes(write(stream.read_bytes()))
+    assert unscoped(without_place(read(target))) == unscoped(without_place(read(stream)))
+
+
+@pytest.mark.parametrize("layout", ["auto", "dataset"])
+def test_positions_of_a_data_set_are_those_in_the_file(tmp_path: Path, layout: Layout) -> None:
+    """An event stands where its first quad does; bad input where it is."""
+    file = tmp_path / "a.nq"
+    file.write_text(
+        f"<urn:g> <{STAMP}> {time(1)} .\n"
+        f"<urn:lost> <{STAMP}> {time(1)} .\n"
+        '<urn:a> <urn:p> "x" <urn:timeless> .\n'
+        "garbage\n"
+        '<urn:a> <urn:p> "h1" <urn:h> .\n'
+        '<urn:a> <urn:p> "g1" <urn:g> .\n'
+        f"<urn:h> <{STAMP}> {time(2)} .\n"
+        '<urn:a> <urn:p> "h2" <urn:h> .\n'
+        "<urn:stray> <urn:p> <urn:o> .\n"
+        '<urn:a> <urn:p> "g2" <urn:g> .\n'
+        f'<urn:broken <{STAMP}> "x" <urn:k> .\n'
+        f"<urn:k> <{STAMP}> {time(2)} .\n"
+        '<urn:a> <urn:p> "k" <urn:k> .\n'
+        f"<urn:two> <{STAMP}> {time(2)} .\n"
+        '<urn:a> <urn:p> "two" <urn:two> .\n'
+        f"<urn:two> <{STAMP}> {time(3)} .\n"
+        '<urn:a> <urn:p> "soon" <urn:soon> .\n'
+        '<urn:a> <urn:p> "later" <urn:g> .\n'
+        f'<urn:soon> <{STAMP}> "soon" .\n'
+    )
+    events, bad = read(file, ReadOptions(layout=layout))
+    assert [event[:3] for event in events] == [(1, "<urn:g>", 6), (2, "<urn:h>", 5)]
+    assert [len(event[3]) for event in events] == [3, 2]
+    reasons = {item.position: item.reason for item in bad}
+    assert sorted(reasons) == [2, 3, 4, 9, 11, 15, 19]
+    assert reasons[2] == "the timestamp of <urn:lost> has no graph in the file"
+    assert reasons[3] == (
+        "the graph <urn:timeless> has no timestamp in the default graph of the file, nor inside it"
+    )
+    assert "belongs to no event" in reasons[9]
+    assert "more than one timestamp" in reasons[15]
+    assert "cannot be read" in reasons[19]
+    assert {item.source for item in bad} == {str(file)}
+
+
+def test_a_timestamp_inside_a_graph_of_a_data_set_comes_before_one_far_away(tmp_path: Path) -> None:
+    """The order of the contract: beside, inside, anywhere."""
+    file = tmp_path / "a.nq"
+    file.write_text(
+        f"<urn:a> <{STAMP}> {time(1)} <urn:g> .\n"
+        f"<urn:a> <urn:p> <urn:b> <urn:h> .\n"
+        f"<urn:g> <{STAMP}> {time(2)} .\n"
+        f"<urn:h> <{STAMP}> {time(3)} .\n"
+        f"<urn:a> <urn:p> <urn:b> <urn:g> .\n"
+    )
+    events, bad = read(file)
+    assert [(time, name, len(triples)) for time, name, _, triples in events] == [
+        (1, "<urn:g>", 2),
+        (3, "<urn:h>", 1),
+    ]
+    assert not bad
+
+
+def test_parts_of_a_graph_with_one_timestamp_inside_are_one_event(tmp_path: Path) -> None:
+    """Sorted observations: every part has a timestamp, but it is the same one of the same graph."""
+    file = tmp_path / "a.nq"
+    lines = [
+        line
+        for n in range(6)
+        for line in (
+            f"<urn:o{n}> <{STAMP}> {time(n % 2)} <urn:g{n % 2}> .\n",
+            f'<urn:o{n}> <urn:p> "{n}" <urn:g{n % 2}> .\n',
+        )
+    ]
+    file.write_text("".join(lines))
+    events, bad = read(file)
+    assert [(time, name, len(triples)) for time, name, _, triples in events] == [
+        (0, "<urn:g0>", 6),
+        (1, "<urn:g1>", 6),
+    ]
+    assert not bad
+
+
+def test_a_stream_that_uses_a_name_again_stays_one_in_spite_of_damage(tmp_path: Path) -> None:
+    """A graph without timestamp is bad input; that others of its name have some does not make a data set of it."""
+    file = tmp_path / "a.nq"
+    quad = '<urn:a> <urn:p> "x" <urn:sensor> .\n'
+    other = f"<urn:a> <urn:p> <urn:b> <urn:other> .\n<urn:other> <{STAMP}> {time(9)} .\n"
+    stamped = [f"<urn:sensor> <{STAMP}> {time(n)} .\n{quad}" for n in range(3)]
+    file.write_text(stamped[0] + other + quad + other + stamped[1] + other + stamped[2])
+    events, bad = read(file)
+    assert [event[0] for event in events] == [0, 9, 9, 1, 9, 2]
+    assert [item.position for item in bad] == [5]
+
+
+def test_a_layout_that_was_asked_for_is_not_judged(tmp_path: Path) -> None:
+    """`stream` leaves what is far away, `dataset` groups what could be a stream."""
+    file = tmp_path / "a.nq"
+    quad = "<urn:a> <urn:p> <urn:b> {} .\n"
+    stamp = f"<urn:g> <{STAMP}> {time(1)} .\n"
+    file.write_text(quad.format("<urn:g>") + quad.format("<urn:h>") + stamp)
+    assert [item.fault for item in read(file, ReadOptions(layout="stream"))[1]] == [
+        "no timestamp", "no timestamp", "no graph",
+    ]  # fmt: skip
+    assert len(read(file)[0]) == 1
+    file.write_text(f"{stamp}{quad.format('<urn:g>')}<urn:g> <{STAMP}> {time(2)} .\n{quad.format('<urn:g>')}")
+    assert len(read(file)[0]) == 2
+    assert not read(file, ReadOptions(layout="dataset"))[0]
+
+
+def test_a_damaged_stream_costs_no_memory_for_all_its_names(tmp_path: Path) -> None:
+    """Only names with something wrong and a limited number of others are counted to judge the layout."""
+    file = tmp_path / "a.nq"
+    event = (
+        "<urn:g{0}> <" + STAMP + "> " + '"{0}"^^<' + INTEGER + "> .\n<urn:a> <urn:p> <urn:b> <urn:g{0}> .\n"
+    )
+    file.write_text("".join(event.format(n) for n in range(50)) + "<urn:a> <urn:p> <urn:b> <urn:bad> .\n")
+    with changed_settings(tallied_names=3):
+        events, bad = read(file)
+    assert (len(events), len(bad)) == (50, 1)
+
+
+def test_an_unknown_layout_is_refused() -> None:
+    """With the ones there are."""
+    with pytest.raises(InvalidArgument, match="`heap` is not a layout; use one of auto, stream, dataset"):
+        ReadOptions(layout="heap")  # type: ignore[arg-type]

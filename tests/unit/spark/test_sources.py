@@ -15,6 +15,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.spark.files import parts
 from spaseq.spark.sources import Split, ValueSource
 
+STREAM = ReadOptions(layout="stream")
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
 
 
@@ -23,7 +24,7 @@ def read(splits: list[Split]) -> tuple[list[tuple[int, str, int]], list[str]]:
     dictionary, bad = TermDictionary(), list[BadInput]()
     events = []
     for split in splits:
-        for batch in read_sources([split], "urn:s", 0, dictionary, ReadOptions(), bad.append):
+        for batch in read_sources([split], "urn:s", 0, dictionary, STREAM, bad.append):
             for row in range(len(batch)):
                 count = int(batch.offsets[row + 1] - batch.offsets[row])
                 events.append((int(batch.times[row]), dictionary.ntriples(int(batch.names[row])), count))

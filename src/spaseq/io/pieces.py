@@ -1,0 +1,78 @@
+"""A file piece by piece through the parser of its format; what collects the quads is the caller's choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from pyoxigraph import RdfFormat
+
+from spaseq.io.jsonld import JsonLdReader
+from spaseq.io.lines import End, QuadTaker, Step, assemble_lines
+from spaseq.io.options import ReadOptions
+from spaseq.io.plain import LineReader
+from spaseq.io.sources import ByteReader, Source
+from spaseq.io.trig import TrigReader
+
+
+class Parser(Protocol):
+    """Reads a format piece by piece."""
+
+    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+        """What a piece of input gives; what is not settled waits for more, unless this is the end."""
+
+
+class _QuadLines:
+    """N-Quads for any collector."""
+
+    def __init__(self, taker: Callable[[], QuadTaker], predicate: str) -> None:
+        self._taker = taker
+        self._predicate = predicate
+
+    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+        """Hand over the quads of all whole lines."""
+        return assemble_lines(data, first_line, end, self._taker(), RdfFormat.N_QUADS, self._predicate)
+
+
+def parser_of(source: Source, options: ReadOptions, taker: Callable[[], QuadTaker] | None = None) -> Parser:
+    """The parser of a source's format; ``taker`` makes the collector of every piece, by default one of events."""
+    match source.format:
+        case "jsonld":
+            return JsonLdReader(options, source.name, taker)
+        case "trig":
+            return TrigReader(options, source.name, taker)
+        case _ if taker is not None:
+            return _QuadLines(taker, options.timestamp_predicate)
+        case _:
+            return LineReader(options, source.name, per_event_of(source, options))
+
+
+def per_event_of(source: Source, options: ReadOptions) -> int:
+    """How many triples make an event of a source, 0 where graphs do."""
+    return (options.triples_per_event or 1) if source.format == "ntriples" else 0
+
+
+def in_pieces(parser: Parser, reader: ByteReader, size: int, first: int | None = None) -> Iterator[Step]:
+    """Feed a parser piece by piece; what is not settled is read again with more behind it.
+
+    The first piece may have a size of its own.
+    """
+    line, data, wanted = 1, b"", first or size
+    while True:
+        more = reader.read(wanted)
+        data += more
+        end = End(reader.damage) if len(more) < wanted else None
+        step = parser.step(data, line, end)
+        yield step
+        if end is not None:
+            return
+        data = data[step.consumed :]
+        line += step.lines
+        wanted = size if step.consumed else max(2 * wanted, len(data))
+
+
+def hand_over(source: Source, options: ReadOptions, taker: QuadTaker) -> None:
+    """Give every quad of a source to a collector, in the order of the file."""
+    with source.open() as reader:
+        for _ in in_pieces(parser_of(source, options, lambda: taker), reader, options.chunk_bytes):
+            pass

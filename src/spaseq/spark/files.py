@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
+from spaseq.errors import InvalidArgument
 from spaseq.io.bad_input import OnBad, Policy
+from spaseq.io.layouts import FOLLOWED, NOT_GROUPED, with_cure
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
-from spaseq.io.readers import check_source, read_sources
-from spaseq.io.sources import PathLike, Source, find_sources
+from spaseq.io.readers import check_source, found_layout, layout_of, read_sources
+from spaseq.io.sources import Layout, PathLike, Source, find_sources
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.spark.bad_events import checked_policy
@@ -51,6 +53,7 @@ PARTS: Final = StructType(
         StructField("format", StringType()),
         StructField("start", LongType()),
         StructField("stop", LongType()),
+        StructField("layout", StringType()),
         StructField("promise", LongType()),
     ]
 )
@@ -77,6 +80,17 @@ class EventFiles:
     options: ReadOptions
     on_bad: Policy
     quarantine: str | None
+    followed: bool = False
+    """True if new files are taken as they come: those have the layout of streams."""
+
+    def cure(self, split: Split) -> str:
+        """What to say of bad input that may be due to the layout: nothing if a file was judged as a whole."""
+        if self.followed:
+            return FOLLOWED
+        judged = split.layout is None and self.options.layout == "auto"
+        if judged and split.path.stat().st_size <= settings().judged_bytes:
+            return ""
+        return NOT_GROUPED if layout_of(split, self.options) != "dataset" else ""
 
     def found(self) -> list[Source]:
         """All files that are there now."""
@@ -94,6 +108,7 @@ class EventFiles:
             "timestampPredicate": options.timestamp_predicate,
             "timeUnit": options.time_unit,
             "triplesPerEvent": options.triples_per_event,
+            "layout": options.layout,
             "onBadInput": self.on_bad,
             "quarantine": self.quarantine,
         }
@@ -109,6 +124,7 @@ def read_events(
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
     time_unit: TimeUnit = "ms",
     triples_per_event: int | None = None,
+    layout: Layout = "auto",
     on_bad_input: str = "fail",
     quarantine: str | None = None,
     finite: bool = False,
@@ -117,13 +133,22 @@ def read_events(
 ) -> DataFrame:
     """The events of files, directories or globs: ``time, triples, graph, source, position``.
 
-    Options as on the command line (CONTRACT section 2). ``quarantine`` is a directory that all workers see. A
-    streaming DataFrame takes new files as they come; if the input is ``finite`` it takes those that are there, in
-    order of their names, and then says that the stream has ended, so that a query gives its last answers.
+    Options as on the command line (CONTRACT section 2). ``quarantine`` is a directory that all workers see. The layout
+    ``auto`` judges a file by its beginning; a data set is read by one task, which holds it in memory.
+
+    A streaming DataFrame takes new files as they come, in the layout of streams; if the input is ``finite`` it takes
+    those that are there, in order of their names, and then says that the stream has ended, so that a query gives its
+    last answers.
     """
-    options = ReadOptions(timestamp_predicate, time_unit, triples_per_event)
+    if streaming and layout == "dataset":
+        raise InvalidArgument(
+            '`layout="dataset"` needs whole files, and `streaming=True` takes them as they come'
+        )
+    known: Layout = "stream" if streaming else layout
+    options = ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=known)
     paths = _reachable(spark, _strings(path))
-    files = EventFiles(paths, format, options, checked_policy(on_bad_input, quarantine), quarantine)
+    policy = checked_policy(on_bad_input, quarantine)
+    files = EventFiles(paths, format, options, policy, quarantine, streaming)
     if not streaming:
         files.found()
     more = {
@@ -190,14 +215,16 @@ def parts_now(spark: SparkSession, files: EventFiles) -> FileParts:
     """The parts of all files that are there now, found by the driver alone."""
     files = replace(files, paths=_reachable(spark, files.paths))
     splits = [Split.whole_of(source, files.options.timestamp_predicate) for source in files.found()]
-    tasks = tuple(parts(splits, spark.sparkContext.defaultParallelism))
+    tasks = tuple(parts(splits, spark.sparkContext.defaultParallelism, None, files.options))
     return FileParts(files, spark.range(0, len(tasks), 1, max(1, len(tasks))), tasks)
 
 
 # --- parts --------------------------------------------------------------------------------------
 
 
-def parts(splits: Sequence[Split], parallelism: int, size: int | None = None) -> list[tuple[Split, ...]]:
+def parts(
+    splits: Sequence[Split], parallelism: int, size: int | None, options: ReadOptions
+) -> list[tuple[Split, ...]]:
     """What each task reads: large N-Quads files in parts, small files together, all in order.
 
     Parts have about ``size`` bytes; if nobody says how many, so many that all workers are busy.
@@ -209,7 +236,7 @@ def parts(splits: Sequence[Split], parallelism: int, size: int | None = None) ->
     waiting: list[Split] = []
     filled = 0
     for split, length in zip(splits, sizes, strict=True):
-        for part, share in _cut(split, length, size):
+        for part, share in _cut(split, length, size, options):
             if waiting and filled + share > size:
                 tasks.append(tuple(waiting))
                 waiting, filled = [], 0
@@ -223,13 +250,19 @@ def splittable(source: Source) -> bool:
     return source.format == "nquads" and source.path.suffix.lower() not in (".gz", ".zst", ".zstd")
 
 
-def cut_into_parts(split: Split, size: int) -> Iterator[tuple[Split, int]]:
+def cut_into_parts(split: Split, size: int, options: ReadOptions) -> Iterator[tuple[Split, int]]:
     """A file in parts of about this size, each with its length; whole if it cannot be cut."""
-    yield from _cut(split, (split.stop or split.path.stat().st_size) - split.start, size)
+    yield from _cut(split, (split.stop or split.path.stat().st_size) - split.start, size, options)
 
 
-def _cut(split: Split, length: int, size: int) -> Iterator[tuple[Split, int]]:
+def _cut(split: Split, length: int, size: int, options: ReadOptions) -> Iterator[tuple[Split, int]]:
     if not splittable(split) or length < 2 * size:
+        yield split, length
+        return
+    if layout_of(split, options) == "auto":
+        by_beginning = replace(options, judged_bytes=settings().judged_bytes)
+        split = replace(split, layout=found_layout(split, by_beginning))
+    if layout_of(split, options) == "dataset":
         yield split, length
         return
     count = length // size
@@ -248,11 +281,11 @@ class Promise:
 
 def part_rows(splits: Sequence[Split], promise: Promise | None = None) -> pa.RecordBatch:
     """Parts of files as rows, and a promise."""
-    rows: list[tuple[str | None, str | None, int | None, int | None, int | None]] = [
-        (str(split.path), split.format, split.start, split.stop, None) for split in splits
+    rows: list[tuple[str | None, str | None, int | None, int | None, str | None, int | None]] = [
+        (str(split.path), split.format, split.start, split.stop, split.layout, None) for split in splits
     ]
-    rows += [(None, None, None, None, promise.time)] if promise is not None else []
-    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64())
+    rows += [(None, None, None, None, None, promise.time)] if promise is not None else []
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.string(), pa.int64())
     columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=PARTS.names)
@@ -261,15 +294,20 @@ def part_rows(splits: Sequence[Split], promise: Promise | None = None) -> pa.Rec
 def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | Promise]:
     """The parts of files, and the promises, that rows name."""
     columns = (batch.column(name).to_pylist() for name in PARTS.names)
-    for path, file_format, start, stop, promise in zip(*columns, strict=True):
-        yield Promise(promise) if path is None else Split(Path(path), file_format, start, stop, predicate)
+    for path, file_format, start, stop, layout, promise in zip(*columns, strict=True):
+        if path is None:
+            yield Promise(promise)
+        else:
+            yield Split(Path(path), file_format, start, stop, predicate, layout=layout)
 
 
-def event_rows(splits: Iterable[Split], options: ReadOptions, bad: OnBad) -> Iterator[pa.RecordBatch]:
+def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterator[pa.RecordBatch]:
     """The events of some parts of files as rows."""
     dictionary = TermDictionary()
+    options = replace(files.options, judged_bytes=settings().judged_bytes)
     for split in splits:
-        for events in read_sources([split], split.name, 0, dictionary, options, placed(bad, split)):
+        report = with_cure(placed(bad, split), files.cure(split))
+        for events in read_sources([split], split.name, 0, dictionary, options, report):
             yield _rows(events, dictionary, split)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from spaseq.engine.machine import FOREVER
+from spaseq.io.layouts import with_cure
 from spaseq.io.readers import read_sources
 from spaseq.model.batch import EventBatch
 from spaseq.settings import settings
@@ -84,6 +85,7 @@ class MatchParts:
             needed_predicates=job.predicates,
             keep_names=job.provenance,
             chunk_bytes=settings().task_chunk_bytes,
+            judged_bytes=settings().judged_bytes,
         )
         stream, dictionary = job.streams[self._stream], mapper.dictionary
         count = 0
@@ -92,7 +94,7 @@ class MatchParts:
                 if isinstance(split, Promise):
                     work.progress.promise(stream, FOREVER if split.time is None else split.time)
                     continue
-                report = placed(bad, split)
+                report = with_cure(placed(bad, split), files.cure(split))
                 for events in read_sources([split], stream, self._stream, dictionary, options, report):
                     numbers = np.arange(count, count + len(events))
                     count += len(events)

@@ -108,6 +108,7 @@ class MicroBatches:
                 timestamp_predicate=read.timestamp_predicate,
                 time_unit=read.time_unit,
                 triples_per_event=read.triples_per_event,
+                layout=read.layout,
                 **self._run.options(self._folder),
             )
             for iri, paths in self._run.inputs.items()

@@ -60,7 +60,7 @@ class Schedule:
         batches = [
             {
                 "parts": {
-                    iri: [[str(s.path), s.format, s.start, s.stop] for s in splits]
+                    iri: [[str(s.path), s.format, s.start, s.stop, s.layout] for s in splits]
                     for iri, splits in batch.parts.items()
                 },
                 "promises": batch.promises,
@@ -80,8 +80,8 @@ class Schedule:
             Batch(
                 {
                     iri: tuple(
-                        Split(Path(p), cast(Format, f), start, stop, predicate)
-                        for p, f, start, stop in splits
+                        Split(Path(p), cast(Format, f), start, stop, predicate, layout=layout)
+                        for p, f, start, stop, layout in splits
                     )
                     for iri, splits in batch["parts"].items()
                 },
@@ -111,7 +111,7 @@ def make_schedule(
         for iri, sources in inputs.items()
         for source in sources
         for part, length in cut_into_parts(
-            Split.whole_of(source, options.timestamp_predicate), settings().scheduled_part_bytes
+            Split.whole_of(source, options.timestamp_predicate), settings().scheduled_part_bytes, options
         )
     ]
     frame = spark.range(0, len(wanted), 1, len(wanted))
@@ -160,7 +160,12 @@ class _Survey:
     def __init__(self, wanted: Sequence[Part], options: ReadOptions) -> None:
         self._wanted = wanted
         # Told that no query needs any triple, a reader only cuts lines and reads timestamps.
-        self._options = replace(options, needed_predicates=frozenset(), keep_names=False)
+        self._options = replace(
+            options,
+            needed_predicates=frozenset(),
+            keep_names=False,
+            judged_bytes=settings().judged_bytes,
+        )
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

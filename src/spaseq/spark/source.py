@@ -10,7 +10,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -26,7 +26,7 @@ from pyspark.sql.streaming.datasource import (
 
 from spaseq.errors import InvalidArgument
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
-from spaseq.io.sources import Source, find_sources
+from spaseq.io.sources import Layout, Source, find_sources
 from spaseq.spark.bad_events import BadEvents, checked_policy
 from spaseq.spark.files import (
     EVENTS,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from spaseq.engine.follow import Watch
 
 OPTIONS: Final = (
-    "path", "paths", "format", "timestampPredicate", "timeUnit", "triplesPerEvent", "onBadInput", "quarantine",
+    "path", "paths", "format", "timestampPredicate", "timeUnit", "triplesPerEvent", "layout", "onBadInput", "quarantine",
     "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
 )  # fmt: skip
 
@@ -90,6 +90,7 @@ class SourceOptions:
             given.get("timestampPredicate", TIMESTAMP_PREDICATE),
             cast(TimeUnit, given.get("timeUnit", "ms")),
             None if per_event is None else _number("triplesPerEvent", per_event),
+            layout=cast(Layout, given.get("layout", "auto")),
         )
         quarantine = given.get("quarantine")
         policy = checked_policy(given.get("onBadInput", "fail"), quarantine)
@@ -168,6 +169,11 @@ class _Reads:
 
     options: SourceOptions
 
+    def tasks(self, splits: Sequence[Split]) -> list[tuple[Split, ...]]:
+        """What each task reads."""
+        options = self.options
+        return parts(splits, options.parallelism, options.part_bytes, options.files.options)
+
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
         assert isinstance(partition, PartsPartition)
@@ -176,7 +182,7 @@ class _Reads:
             return
         files, place = self.options.files, Place()
         with BadEvents(files.on_bad, files.quarantine, f"read-{place.name}") as bad:
-            yield from event_rows(partition.splits, files.options, bad)
+            yield from event_rows(partition.splits, files, bad)
         if partition.promise is not None:
             yield promise_row(partition.promise)
 
@@ -193,16 +199,20 @@ class RdfReader(_Reads, DataSourceReader):
             Split.whole_of(source, self.options.files.options.timestamp_predicate)
             for source in self.options.files.found()
         ]
-        return [
-            PartsPartition(task) for task in parts(splits, self.options.parallelism, self.options.part_bytes)
-        ]
+        return [PartsPartition(task) for task in self.tasks(splits)]
 
 
 class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Takes new files as they come, so many or so much of them in a micro-batch."""
 
     def __init__(self, options: SourceOptions) -> None:
-        self.options = options
+        files = options.files
+        if files.options.layout == "dataset":
+            raise InvalidArgument(
+                "the layout `dataset` needs whole files, and a stream takes them as they come"
+            )
+        streams = replace(files, options=replace(files.options, layout="stream"), followed=True)
+        self.options = replace(options, files=streams)
         self._watch: Watch | None = None
         self._waiting: list[Source] | None = None
         self._fixed = options.finite
@@ -287,9 +297,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             begin = first.byte if name == first.partial else 0
             stop = last.byte if name == last.partial else None
             splits.append(Split(source.path, source.format, begin, stop, predicate))
-        tasks: list[InputPartition] = [
-            PartsPartition(task) for task in parts(splits, self.options.parallelism, self.options.part_bytes)
-        ]
+        tasks: list[InputPartition] = [PartsPartition(task) for task in self.tasks(splits)]
         if last.ended and not first.ended:
             tasks.append(PartsPartition((), Promise(None)))
         return tasks
@@ -322,7 +330,7 @@ class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         tasks: list[InputPartition] = []
         for batch in self._schedule.batches[start["batch"] : end["batch"]]:
             splits = batch.parts[self.options.stream]
-            *most, last = parts(splits, self.options.parallelism, self.options.part_bytes) or [()]
+            *most, last = self.tasks(splits) or [()]
             tasks += [PartsPartition(task) for task in most]
             tasks.append(PartsPartition(last, Promise(batch.promises[self.options.stream])))
         return tasks

@@ -86,7 +86,7 @@ def test_small_files_share_a_task_and_large_ones_have_many(tmp_path: Path) -> No
     large = tmp_path / "large.nq"
     large.write_text("# nothing but comments\n" * 200_000)
     whole = [Split(path, "nquads", predicate=TIMESTAMP_PREDICATE) for path in (*small, large)]
-    tasks = parts(whole, 1)
+    tasks = parts(whole, 1, None, STREAM)
     assert len(tasks[0]) >= 50
     assert sum(split.path == large for task in tasks for split in task) > 1
 

@@ -72,6 +72,8 @@ class Settings:
         1 << 12, 2, "events kept for provenance before unused ones are dropped"
     )
 
+    forgotten_keys: int = _threshold(1 << 12, 2, "new partitions before idle ones are forgotten")
+
     # Evaluation
     cached_combinations: int = _threshold(1 << 18, 2, "argument rows of a function whose values are kept")
     oracle_rows: int = _threshold(1 << 12, 2, "rows that are evaluated by one call of pyoxigraph")
@@ -95,6 +97,9 @@ class Settings:
     )
     initial_values: int = _threshold(64, 1, "terms that new columns of values have room for")
 
+    event_partitions: int = _limit(
+        1_000_000, "partitions that one event belongs to, by all combinations of its keys"
+    )
     number_digits: int = _limit(4_000, "digits of an integer or a decimal; one with more has no value")
 
     # Results

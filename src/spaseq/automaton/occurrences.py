@@ -30,6 +30,7 @@ from spaseq.model.mappings import MappingTable
 from spaseq.settings import settings
 
 Mask = npt.NDArray[np.bool_]
+Column = Longs | Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +114,11 @@ class Occurrences:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the rows of a mapping table stand; tables of the same events share them, as the steps of a sequence often do."""
+    """Where the rows of a mapping table stand; tables of the same events and keys share them, as steps often do."""
 
-    of: Longs
-    """The events of the table's rows."""
+    of: MappingTable
     row: Longs
-    """Which row of the table: one stands in every partition of its event."""
+    """Which row of the table: one stands in every partition that it may belong to."""
     key: Ints
     times: Longs
     events: Longs
@@ -152,28 +152,52 @@ class Assembler:
         single: dict[str, Occurrences] = {}
         places: Places | None = None
         for name, table in tables.items():
-            if places is None or not np.array_equal(places.of, table.events):
-                places = self._places(table.events, times, serials, pairs)
+            if places is None or not self._share(places.of, table):
+                places = self._places(table, times, serials, pairs)
             single[name] = self._single(table, places)
         joined = [self._choice(choice, single) for choice in self.program.choices]
         self._remember(single, times)
         return self._ordered(joined)
 
-    def _places(self, events: Longs, times: Longs, serials: Longs, pairs: Pairs) -> Places:
-        """Where the rows of these events stand, one in every partition of its event."""
-        row = pair = np.arange(len(events))
+    def _share(self, one: MappingTable, other: MappingTable) -> bool:
+        """True if the rows of two tables stand in the same places."""
+        return np.array_equal(one.events, other.events) and all(
+            np.array_equal(one.column(name), other.column(name)) for name in self.program.query.partition
+        )
+
+    def _places(self, table: MappingTable, times: Longs, serials: Longs, pairs: Pairs) -> Places:
+        """Where the rows of a table stand."""
+        row = pair = np.arange(len(table))
         if not self.program.query.partition:
-            pair = events
-        elif not _one_to_one(pairs.event, events):
-            at = np.searchsorted(pairs.event, events)
-            many = np.searchsorted(pairs.event, events, side="right") - at
-            row = np.repeat(row, many)
-            pair = np.repeat(at, many) + np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+            pair = table.events
+        elif not _one_to_one(pairs.event, table.events):
+            row, pair = self._in_partitions(table, pairs)
         event = pairs.event[pair]
         instants = np.empty((len(row), 5), np.int64)
         instants[:, ROW_TIME] = times[event]
         instants[:, ROW_TIME + 1 :] = pairs.place[pair]
-        return Places(events, row, pairs.key[pair], instants, serials[event].reshape(-1, 1))
+        return Places(table, row, pairs.key[pair], instants, serials[event].reshape(-1, 1))
+
+    def _in_partitions(self, table: MappingTable, pairs: Pairs) -> tuple[Longs, Longs]:
+        """Each row with the partition whose key it binds; one that leaves its key open, with all of its event."""
+        keys = [table.column(name) for name in self.program.query.partition]
+        values = self.keys.values[pairs.key]
+        bound = np.logical_and.reduce([ids != 0 for ids in keys])
+        rows = np.flatnonzero(bound)
+        columns = [(ids[rows], values[:, place]) for place, ids in enumerate(keys)]
+        at, pair = _matching([(table.events[rows], pairs.event), *columns])
+        row = rows[at]
+        if len(rows) == len(table):
+            return row, pair
+        rows = np.flatnonzero(~bound)
+        at, more = _matching([(table.events[rows], pairs.event)])
+        agree = np.ones(len(at), np.bool_)
+        for place, ids in enumerate(keys):
+            mine = ids[rows[at]]
+            agree &= (mine == 0) | (mine == values[more, place])
+        row, pair = np.concatenate([row, rows[at[agree]]]), np.concatenate([pair, more[agree]])
+        order = np.argsort(row, kind="stable")
+        return row[order], pair[order]
 
     def _single(self, table: MappingTable, places: Places) -> Occurrences:
         """The occurrences of one GPM in every partition of its events."""
@@ -222,6 +246,16 @@ class Assembler:
             found = self._with_open(name, single[name])
             found = found.take(found.time == last)
             self.open[name] = replace(found, new=np.zeros(len(found), np.bool_))
+
+    @property
+    def open_keys(self) -> Ints:
+        """The partitions with rows in the instant that is still open."""
+        return np.concatenate([np.zeros(0, np.int32), *(found.key for found in self.open.values())])
+
+    def renumber(self, numbers: Ints) -> None:
+        """Follow a renumbering of partitions (old number to new)."""
+        for name, found in self.open.items():
+            self.open[name] = replace(found, key=numbers[found.key])
 
     def remap(self, mapping: Ints) -> None:
         """Follow a compaction of the dictionary (old id to new id)."""
@@ -306,20 +340,13 @@ def stacked(parts: list[Occurrences]) -> Occurrences:
 
 def joined(left: Occurrences, right: Occurrences, slots: tuple[int, ...]) -> Occurrences:
     """Compatible mappings at one instant of one partition (conjunction, Def 8)."""
-    columns = [(left.time, right.time), (left.key, right.key)]
-    columns += [(left.slots[:, slot], right.slots[:, slot]) for slot in slots]
-    left_code, right_code = np.zeros(len(left), np.int64), np.zeros(len(right), np.int64)
-    for a, b in columns:
-        # Numbers of value pairs instead of values: they cannot overflow.
-        _, code = np.unique(np.concatenate([a, b]), return_inverse=True)
-        both = np.concatenate([left_code, right_code]) * (int(code.max(initial=0)) + 1) + code
-        _, both = np.unique(both, return_inverse=True)
-        left_code, right_code = both[: len(left)], both[len(left) :]
-    order = np.argsort(right_code, kind="stable")
-    at = np.searchsorted(right_code[order], left_code)
-    many = np.searchsorted(right_code[order], left_code, side="right") - at
-    i = np.repeat(np.arange(len(left)), many)
-    j = order[np.repeat(at, many) + np.arange(len(i)) - np.repeat(np.cumsum(many) - many, many)]
+    i, j = _matching(
+        [
+            (left.time, right.time),
+            (left.key, right.key),
+            *((left.slots[:, slot], right.slots[:, slot]) for slot in slots),
+        ]
+    )
     a_slots, b_slots = left.slots[i], right.slots[j]
     agree = ((a_slots == 0) | (b_slots == 0) | (a_slots == b_slots)).all(axis=1)
     i, j, a_slots, b_slots = i[agree], j[agree], a_slots[agree], b_slots[agree]
@@ -333,3 +360,27 @@ def joined(left: Occurrences, right: Occurrences, slots: tuple[int, ...]) -> Occ
         np.concatenate([left.events[i], right.events[j]], axis=1),
         left.new[i] | right.new[j],
     )
+
+
+def _matching(columns: list[tuple[Column, Column]]) -> tuple[Longs, Longs]:
+    """All pairs of a left and a right row that are equal in every column, by left row."""
+    left, right = columns[0]
+    for a, b in columns[1:]:
+        left, right = _paired((left, right), (a, b))
+    order = np.argsort(right, kind="stable")
+    at = np.searchsorted(right[order], left)
+    many = np.searchsorted(right[order], left, side="right") - at
+    i = np.repeat(np.arange(len(left)), many)
+    return i, order[np.repeat(at, many) + np.arange(len(i)) - np.repeat(np.cumsum(many) - many, many)]
+
+
+def _paired(one: tuple[Column, Column], other: tuple[Column, Column]) -> tuple[Longs, Longs]:
+    """Two columns of left and right rows as one: a number for every pair of values."""
+    first: Longs = np.concatenate(one).astype(np.int64, copy=False)
+    second: Longs = np.concatenate(other).astype(np.int64, copy=False)
+    if any(column.max(initial=0) >= 2**31 or column.min(initial=0) < 0 for column in (first, second)):
+        # Numbers of values instead of values: they cannot overflow.
+        first = np.unique(first, return_inverse=True)[1].reshape(-1)
+        second = np.unique(second, return_inverse=True)[1].reshape(-1)
+    both = (first << 32) | second
+    return both[: len(one[0])], both[len(one[0]) :]

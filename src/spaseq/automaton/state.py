@@ -86,6 +86,8 @@ class Keys:
     position: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     values: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     """The ids of every key, by its number."""
+    kept: int = 0
+    """How many there were when some were last forgotten."""
 
     def number(self, key: tuple[int, ...]) -> int:
         """The number of a key, new if it is."""
@@ -109,6 +111,7 @@ class Keys:
         self.time, self.ordinal = self.time[used], self.ordinal[used]
         self.floor, self.position = self.floor[used], self.position[used]
         self.values = self.values[used]
+        self.kept = len(used)
         self.numbers = {tuple(key): number for number, key in enumerate(self.values.tolist())}
 
     def remap(self, mapping: Ints) -> None:
@@ -236,6 +239,39 @@ class Memory:
         waiting[:, OF] = number[waiting[:, OF]]
         self.replace(packed, store.slots[partials], store.events[partials], waiting)
         self.live = len(runs)
+
+    def has_idle_keys(self) -> bool:
+        """True when so many partitions came that a sweep pays, which looks at all runs and all partitions."""
+        keys = self.keys
+        fresh = len(keys.numbers) - keys.kept
+        return self.forgets_keys and fresh > max(settings().forgotten_keys, keys.kept, self.runs // 2)
+
+    @property
+    def forgets_keys(self) -> bool:
+        """True if a partition in which nothing waits is as good as new.
+
+        Strict contiguity and sliding windows compare instants and positions with those of a run. Tumbling windows of
+        EVENTS alone count on for ever, from the first event.
+        """
+        return int(self.tables.window[0]) != TUMBLING_EVENTS
+
+    def forget_keys(self, others: Ints) -> Ints | None:
+        """Drop the partitions in which nothing waits, except others that are named; old numbers to new ones.
+
+        What waits is what the last sweep kept.
+        """
+        keys, store = self.keys, self.store
+        owner = store.partials[: int(store.counts[PARTIALS]), KEY]
+        used = np.union1d(owner, others) if self.forgets_keys else np.arange(len(keys.numbers))
+        if len(used) == len(keys.numbers):
+            keys.kept = len(used)
+            return None
+        number = np.zeros(len(keys.numbers), np.int32)
+        number[used] = np.arange(len(used))
+        keys.keep(used)
+        store.partials[: len(owner), KEY] = number[owner]
+        self.rebuild()
+        return number
 
     def rebuild(self) -> None:
         """Enter all runs anew, after their ids have changed."""

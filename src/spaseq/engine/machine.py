@@ -148,6 +148,9 @@ class Machine:
         if owned is not None and len(found):
             found = found.take(np.flatnonzero(owned(found)))
         answers = answer_columns(self.program, found, self.evaluator, self.events, self.dictionary.generation)
+        if self.stage.memory.has_idle_keys():
+            self.stage.memory.sweep(now)
+            self.forget_keys()
         self._forget_events()
         return self._certain(answers, now)
 
@@ -215,6 +218,12 @@ class Machine:
     def id_slots(self) -> int:
         """How many of a partial's slots hold ids; counters come behind them."""
         return len(self.program.sequence.variables) + len(self.program.sequence.tracks)
+
+    def forget_keys(self) -> None:
+        """Drop the partitions in which, after a sweep, nothing waits, nor a conjunction of the open instant."""
+        numbers = self.stage.memory.forget_keys(self.assembler.open_keys)
+        if numbers is not None:
+            self.assembler.renumber(numbers)
 
     def _forget_events(self) -> None:
         """Drop the events that no partial match rests on any more, nor a conjunction of the open instant."""

@@ -27,6 +27,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.distribution import distribute
+from spaseq.settings import limit_reached, settings
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -252,6 +253,9 @@ def match_keys(program: Program, batch: EventBatch, dictionary: TermDictionary) 
         # Several values of one event, for each of several variables: all combinations.
         at = np.searchsorted(own, event)
         many = np.searchsorted(own, event, side="right") - at
+        most = int(np.bincount(event, weights=many).max(initial=0))
+        if most > settings().event_partitions:
+            raise limit_reached(f"one event belongs to {most:,} partitions", "event_partitions")
         row = np.repeat(np.arange(len(event)), many)
         value = np.repeat(at, many) + np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
         event, keys = event[row], np.column_stack([keys[row], values[value]])

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from spaseq.automaton.tables import KEY, PARTIALS, RUNS, TUMBLING_EVENTS
+from spaseq.automaton.tables import PARTIALS, RUNS
 from spaseq.engine.machine import Machine
 from spaseq.settings import settings
 from spaseq.spark.packing import Arrays, pack, unpack
@@ -62,7 +62,7 @@ class Segments:
         memory = machine.stage.memory
         count = int(memory.store.counts[RUNS])
         alive = int(memory.alive(now, counted=True).sum()) if count else 0
-        if alive == 0 and forgettable(machine):
+        if alive == 0 and memory.forgets_keys:
             return self._removed(set(self.sizes))
         renumbered = memory.replaced != self._replaced
         if renumbered or (count > settings().segment_runs and 2 * alive < count) or not self.sizes:
@@ -95,7 +95,7 @@ class Segments:
         """A new base that holds nothing but what lives."""
         memory = machine.stage.memory
         memory.sweep(now)
-        _forget_keys(machine)
+        machine.forget_keys()
         _forget_events(machine)
         blob = _delta(machine, _Mark()) or pack({"terms": 0, "next": machine.events.next}, {})
         removed = self._removed(set(self.sizes) - {0})
@@ -115,11 +115,6 @@ class Segments:
         image.give()
         self._last = _mark(machine)
         self._replaced = machine.stage.memory.replaced
-
-
-def forgettable(machine: Machine) -> bool:
-    """True if a machine without runs is as good as new: only tumbling windows of EVENTS count on for ever."""
-    return int(machine.stage.memory.tables.window[0]) != TUMBLING_EVENTS
 
 
 # --- what came since ----------------------------------------------------------------------------
@@ -170,23 +165,6 @@ def _delta(machine: Machine, since: _Mark) -> bytes | None:
     }
     header = {"terms": len(used) - 1, "next": log.next, "live": memory.live}
     return pack(header, arrays)
-
-
-def _forget_keys(machine: Machine) -> None:
-    """Drop the partitions in which nothing waits; their instants and positions matter to no one any more."""
-    memory = machine.stage.memory
-    keys, store = memory.keys, memory.store
-    if not forgettable(machine) or not keys.numbers:
-        return
-    owner = store.partials[: int(store.counts[PARTIALS]), KEY]
-    used = np.unique(owner)
-    if len(used) == len(keys.numbers):
-        return
-    number = np.zeros(len(keys.numbers), np.int64)
-    number[used] = np.arange(len(used))
-    keys.keep(used)
-    store.partials[: len(owner), KEY] = number[owner]
-    memory.rebuild()
 
 
 def _forget_events(machine: Machine) -> None:

@@ -47,6 +47,7 @@ class Settings:
     survey_events: int = _threshold(1 << 12, 2, "events per entry of a survey")
     merged_events: int = _threshold(1 << 13, 2, "events that a merge collects before it hands them on")
     portion_events: int = _threshold(1 << 16, 3, "events of one step of a query")
+    held_batches: int = _threshold(1 << 6, 2, "batches that wait as they came before they are sorted in")
     pushed_events: int = _threshold(1 << 10, 2, "events taken from an iterator at a time")
     file_bytes: int = _threshold(1 << 16, 37, "bytes taken at a time from a compressed or framed file")
     inflated_bytes: int = _threshold(1 << 20, 61, "bytes that a compressed file gives at a time")

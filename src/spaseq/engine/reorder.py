@@ -6,36 +6,92 @@ stalls nobody. An event before the watermark is late: it is not lost silently, t
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 import numpy.typing as npt
 
 from spaseq.model.batch import EMPTY, EventBatch, concat
+from spaseq.settings import settings
 
 BEFORE_ALL = int(np.iinfo(np.int64).min)
+AFTER_ALL = int(np.iinfo(np.int64).max)
+
+
+@dataclass(slots=True)
+class _Run:
+    """Events in order, of which the first ones are gone."""
+
+    batch: EventBatch
+    gone: int = 0
+
+    def __len__(self) -> int:
+        return len(self.batch) - self.gone
+
+    @property
+    def rest(self) -> EventBatch:
+        return self.batch.slice(self.gone, len(self.batch))
+
+    def taken(self, watermark: int, side: Literal["left", "right"]) -> EventBatch:
+        """The events that the watermark has passed; they go."""
+        first = self.gone
+        self.gone += int(np.searchsorted(self.batch.times[first:], watermark, side))
+        if self.gone == first:
+            return EMPTY
+        out = self.batch.slice(first, self.gone)
+        if 2 * self.gone > len(self.batch):
+            self.batch, self.gone = self.batch.take(np.arange(self.gone, len(self.batch))), 0
+        return out
 
 
 class ReorderBuffer:
-    """Holds batches over one dictionary until the watermark passes their events."""
+    """Holds batches over one dictionary until the watermark passes their events.
+
+    Events are held in runs, by arrival, each at least twice as long as the next when that came, and the latest as they
+    came. So there are few runs, and an event is copied a few times in all, however many wait.
+    """
 
     def __init__(self, lateness: int = 0, *, whole_instants: bool = False) -> None:
         self.lateness = lateness
         self.watermark = BEFORE_ALL
         self._whole = whole_instants
-        self._held: list[EventBatch] = []
+        self._runs: list[_Run] = []
+        self._fresh: list[EventBatch] = []
+        self._first = AFTER_ALL
+        """The first of the times of the latest."""
         self._latest = BEFORE_ALL
 
     def __len__(self) -> int:
-        return sum(len(batch) for batch in self._held)
+        return sum(map(len, self._runs)) + sum(map(len, self._fresh))
 
     @property
     def held(self) -> EventBatch:
-        """The events still waiting, in arrival order."""
-        self._held = [concat(self._held)] if self._held else []
-        return self._held[0] if self._held else EMPTY
+        """The events still waiting; simultaneous ones of one stream in arrival order."""
+        return concat([*(run.rest for run in self._runs), *self._fresh])
 
     def restore(self, held: EventBatch, watermark: int, latest: int) -> None:
-        self._held = [held] if len(held) else []
+        self._runs, self._fresh = [], [held]
+        self._sort_in()
         self.watermark, self._latest = watermark, latest
+
+    def _keep(self, batch: EventBatch) -> None:
+        """Let events wait."""
+        self._fresh.append(batch)
+        self._first = min(self._first, int(batch.times.min(initial=AFTER_ALL)))
+        if len(self._fresh) >= settings().held_batches:
+            self._sort_in()
+
+    def _sort_in(self) -> None:
+        """Make a run of the latest."""
+        batch = concat(self._fresh)
+        self._fresh, self._first = [], AFTER_ALL
+        if not len(batch):
+            return
+        self._runs.append(_Run(in_order(batch)))
+        while len(self._runs) > 1 and len(self._runs[-2]) < 2 * len(self._runs[-1]):
+            last = self._runs.pop()
+            self._runs[-1] = _Run(in_order(concat([self._runs[-1].rest, last.rest])))
 
     @property
     def latest(self) -> int:
@@ -49,13 +105,13 @@ class ReorderBuffer:
         """
         if not len(batch):
             return EMPTY, np.zeros(0, np.intp)
-        if len(batch) == 1 and not self._held and not self._whole and self.lateness == 0:
+        if len(batch) == 1 and self.lateness == 0 and not self._whole and not len(self):
             return self._push_one(batch)
         seen = np.maximum.accumulate(np.concatenate([[self._latest], batch.times[:-1]]))
         floor = np.where(seen > BEFORE_ALL + self.lateness, seen - self.lateness, BEFORE_ALL)
         late = batch.times < np.maximum(floor, self.watermark)
         self._latest = max(self._latest, int(batch.times.max()))
-        self._held.append(batch if not late.any() else batch.take(np.flatnonzero(~late)))
+        self._keep(batch if not late.any() else batch.take(np.flatnonzero(~late)))
         return self.advance_to(self._latest - self.lateness), np.flatnonzero(late)
 
     def _push_one(self, batch: EventBatch) -> tuple[EventBatch, npt.NDArray[np.intp]]:
@@ -70,19 +126,15 @@ class ReorderBuffer:
     def advance_to(self, time: int) -> EventBatch:
         """Events that may go on when no event before this time will come any more."""
         self.watermark = max(self.watermark, time)
-        held = self.held
-        if not len(held):
-            return EMPTY
-        ready = held.times < self.watermark if self._whole else held.times <= self.watermark
-        if not ready.any():
-            return EMPTY
-        out = held if ready.all() else held.take(np.flatnonzero(ready))
-        rest = EMPTY if ready.all() else held.take(np.flatnonzero(~ready))
-        self._held = [rest] if len(rest) else []
-        return in_order(out)
+        if self._first <= self.watermark:
+            self._sort_in()
+        ready = [run.taken(self.watermark, "left" if self._whole else "right") for run in self._runs]
+        self._runs = [run for run in self._runs if len(run)]
+        return in_order(concat(ready))
 
     def remap(self, mapping: npt.NDArray[np.int32]) -> None:
-        self._held = [batch.remapped(mapping) for batch in self._held]
+        self._runs = [_Run(run.rest.remapped(mapping)) for run in self._runs]
+        self._fresh = [batch.remapped(mapping) for batch in self._fresh]
 
 
 def in_order(batch: EventBatch) -> EventBatch:

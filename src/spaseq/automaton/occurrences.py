@@ -180,6 +180,8 @@ class Assembler:
 
     def _in_partitions(self, table: MappingTable, pairs: Pairs) -> tuple[Longs, Longs]:
         """Each row with the partition whose key it binds; one that leaves its key open, with all of its event."""
+        if not len(pairs.event):
+            return pairs.event, pairs.event
         keys = [table.column(name) for name in self.program.query.partition]
         values = self.keys.values[pairs.key]
         bound = np.logical_and.reduce([ids != 0 for ids in keys])

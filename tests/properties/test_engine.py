@@ -22,6 +22,15 @@ def test_the_engine_answers_like_the_judge(host: Host, scenario: Scenario) -> No
     assert comparable(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
 
 
+@pytest.mark.parametrize("host", ENGINE_HOSTS, ids=lambda host: host.name)
+@given(scenario=scenarios(beyond=True))
+def test_sequences_beyond_the_paper_agree_with_the_reference(host: Host, scenario: Scenario) -> None:
+    """Groups, permutations, gaps, longest repetitions and skipping, mixed with everything else (SEMANTICS 1.11)."""
+    query = compile_query(scenario.query)
+    wanted = comparable(query, reference_host.run(query, scenario.events, scenario.knowledge))
+    assert comparable(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
+
+
 @pytest.mark.parametrize("switch", Optimisations.names())
 @settings(max_examples=max(settings().max_examples // 3, 10))
 @given(scenario=scenarios())
@@ -37,4 +46,4 @@ def test_an_optimisation_switched_off_changes_no_answer(switch: str, scenario: S
 @given(scenario=scenarios())
 def test_scenarios_compile(scenario: Scenario) -> None:
     """The strategy gives valid queries only."""
-    assert compile_query(scenario.query).automaton.states
+    assert compile_query(scenario.query).automaton.edges

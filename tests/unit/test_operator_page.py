@@ -48,7 +48,7 @@ OPERATORS = {
         "SPAseq Definition 8; SEMANTICS 1.3",
         (
             "Both at one timestamp, with equal values for shared variables; they may come from two events, or from one event of one "
-            "stream. `&` binds tighter than `|`. In the drawing a bar ties the edges that must match together."
+            "stream. `&` binds tighter than `|`."
         ),
         "At 5 there is an `A` on one stream and a `D` on the other.",
     ),
@@ -71,7 +71,7 @@ OPERATORS = {
     "bounded repetition": (
         "`Ψ{m}`, `Ψ{m,n}`, `Ψ{m,}`",
         "SEMANTICS 1.5",
-        "Kleene plus with `m` to `n` iterations, `m` at least 1.",
+        "Kleene plus with `m` to `n` iterations. They are counted: `{2,1000}` has as many states as `{2,3}`. `{0,n}` is `{1,n}` or nothing.",
         "Pairs of `A`s, each with the next one (`;`, because the repetition is at the start).",
     ),
     "optional": (
@@ -97,6 +97,68 @@ OPERATORS = {
             "window is needed. In first place a negation looks back to the window's start."
         ),
         "`b1` is followed by `a2`. After `b2` there is no `A` until 10, when the window ends.",
+    ),
+    "group": (
+        "`(Ψ₁ ; Ψ₂)+`, `(…){m,n}[⋆]`, `(…)?`",
+        "SEMANTICS 1.11",
+        (
+            "A sequence in parentheses can be repeated or left out as a whole, and groups nest. A variable that only the group binds is bound "
+            "afresh by each iteration; within an iteration it joins. A group that is left out leaves nothing behind: unlike a single "
+            "optional step it need not be absent."
+        ),
+        "One iteration or two. `;` takes the first partner of the next *step*: after `b1` the next iteration starts with `a2`.",
+    ),
+    "zero or more": (
+        "`Ψ*`, `Ψ{0,n}`",
+        "SEMANTICS 1.11",
+        "`Ψ+`, or nothing. As with `?`, a choice is left out only where it does not occur.",
+        "`a1` goes with `b1`, because no `C` lies between them, and by way of `c1` with `b2`.",
+    ),
+    "any order": (
+        "`PERMUTE(Ψ₁ ; … ; Ψₙ)`",
+        "SEMANTICS 1.11",
+        (
+            "The items in any order, 2 to 8 of them, with one operator throughout. The automaton has a state for every set of items that "
+            "were taken. A filter may look at the other items; those that have not come yet are unbound."
+        ),
+        "Three neighbours, one of each kind, whatever comes first.",
+    ),
+    "gap": (
+        "`σ ; Ψ WITHIN d`, `σ ; Ψ AFTER d`, `Ψ+[; WITHIN d]`",
+        "SEMANTICS 1.11",
+        (
+            "How long after the last event before it a step may come. A step that comes too early or too late does not combine, so `;` takes "
+            "the first one in the gap. In the brackets of a repetition it is the gap between iterations. A run is forgotten when its gap has "
+            "passed, whatever the window."
+        ),
+        "`b1` comes too soon after `a1`, and `b2` too soon after `a3`.",
+    ),
+    "negation for a time": (
+        "`σ ; Ψ! WITHIN d`",
+        "SEMANTICS 1.11",
+        (
+            "No match of the step for this long. In last place the match's instant is the end of that time, and no window is needed: *A, and "
+            "then no B within five minutes*."
+        ),
+        "Of the three `A`s only `a2` has no `B` in the second after it; this is known at 5.",
+    ),
+    "longest repetition": (
+        "`Ψ+ LONGEST`",
+        "SEMANTICS 1.11",
+        (
+            "No further iteration before the next step: of repetitions that start with the same event only the longest is left. It looks forward "
+            "only, so shorter ones that start later remain."
+        ),
+        "After `a1` comes `c1`, and no further `A` before it. Before `c2`, a repetition that stops at `a2` is not the longest.",
+    ),
+    "skipping": (
+        "`SEQ ( … ) AFTER MATCH SKIP PAST LAST EVENT`",
+        "SEMANTICS 1.11",
+        (
+            "Of the matches in a partition, in order of their end and then of their start, one is kept only if it starts after the last event of "
+            "every match kept before it: no two matches overlap."
+        ),
+        "`a3` goes with `b2` as well, but starts before the match of `a2` has ended.",
     ),
 }
 
@@ -145,7 +207,14 @@ def _example(case: Case) -> list[str]:
     query = compile_query(case.query)
     facts = explanation(query)
     lines = [f"![The automaton of SEQ ({facts.sequence})](images/{picture(case)})", ""]
-    lines += ["```sparql", f"SEQ ({facts.sequence})", "```", "", "| match | from | to |", "|---|---|---|"]
+    lines += [
+        "```sparql",
+        f"SEQ ({facts.sequence}){' AFTER MATCH SKIP PAST LAST EVENT' if facts.skips else ''}",
+        "```",
+        "",
+        "| match | from | to |",
+        "|---|---|---|",
+    ]
     for match in reference_host.run(query, case.events, case.knowledge):
         events = " ".join(f"{event.step}@{event.instant // 1_000_000}" for event in match.events)
         lines.append(f"| {events} | {match.begin // 1_000_000} | {match.instant // 1_000_000} |")

@@ -123,17 +123,34 @@ Window: TypeAlias = TimeWindow | EventWindow
 
 
 @dataclass(frozen=True, slots=True)
+class Gap:
+    """How long after the last positive event before it a step may come, in microseconds (SEMANTICS 1.11)."""
+
+    after: int = 0
+    within: int | None = None
+
+
+NO_GAP = Gap()
+
+
+@dataclass(frozen=True, slots=True)
 class Once:
     """A plain step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Kleene plus (Defs 13 and 14) with bounds; ``between`` None follows SEMANTICS 1.5."""
+    """Kleene plus (Defs 13 and 14) with bounds; ``between`` None follows SEMANTICS 1.5.
+
+    ``gap`` is the time from the end of one iteration to the start of the next. ``longest`` asks that no further
+    iteration comes before the next positive event.
+    """
 
     minimum: int = 1
     maximum: int | None = None
     between: Contiguity | None = None
+    gap: Gap = NO_GAP
+    longest: bool = False
 
     def operator(self, *, first_step: bool) -> Contiguity:
         """The operator between iterations; ``first_step`` when no positive step comes before."""
@@ -144,41 +161,73 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Maybe:
-    """Optional. ``guarded`` says what skipping it at the end of a match means.
-
-    True: it must be absent until the window ends, because a negation follows. False: it stands in last
-    place and may just be missing. The rule `expand_optional` decides; before it ``guarded`` is None.
-    Skipped before another event, a step must always be absent.
-    """
-
-    guarded: bool | None = None
+    """Optional: a choice that is left out must be absent before the next positive event, a group need not be."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """Negation: no match of the element in the gap between the positive neighbours."""
+    """Negation: no match of the element in the gap between the positive neighbours, or in the time ``within`` of it."""
+
+    within: int | None = None
 
 
 Quantifier: TypeAlias = Once | Repeat | Maybe | Absent
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """An element, how often it occurs, and the operator before it (None in first place).
+class Permute:
+    """Its items in any order, with one operator throughout."""
 
-    ``within`` is the window a run waiting here must still fit in; the rule `push_window` fills it.
+    items: tuple[Step, ...]
+    operator: Contiguity
+
+
+Body: TypeAlias = "Element | Sequence | Permute"
+"""What a step is made of: an element (one instant), a group, or a permutation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A body, how often it occurs, the operator before it (None in first place) and the gap before its first event.
+
+    ``number`` counts all steps, groups included, in the order of the text. ``window`` is what a run waiting here must
+    still fit in; the rule `push_window` fills it.
     """
 
-    element: Element
+    body: Body
     quantifier: Quantifier = Once()
     operator: Contiguity | None = None
-    within: Window | None = None
+    gap: Gap = NO_GAP
+    number: int = 0
+    window: Window | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def is_group(self) -> bool:
+        """True if it has more than one instant."""
+        return isinstance(self.body, (Sequence, Permute))
+
+    @property
+    def negated(self) -> bool:
+        return isinstance(self.quantifier, Absent)
+
+    @property
+    def skippable(self) -> bool:
+        """True if a match may leave it out: ``?``, ``*`` and ``{0,n}``."""
+        return isinstance(self.quantifier, Maybe) or (
+            isinstance(self.quantifier, Repeat) and self.quantifier.minimum == 0
+        )
 
     @property
     def positive(self) -> bool:
         """True if every match has an event for this step."""
-        return isinstance(self.quantifier, (Once, Repeat))
+        return not self.negated and not self.skippable
+
+    @property
+    def element(self) -> Element:
+        """The body of a step that has one instant."""
+        assert not isinstance(self.body, (Sequence, Permute))
+        return self.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +276,9 @@ class EventQuery:
     """A whole query over a streamset.
 
     ``names`` are the GPMs in the order SEQ writes them; rules may reorder the tree, never this.
-    ``shared`` and ``iterated`` are filled by the rule `classify_variables`: which variables join
-    across GPMs and iterations, and which belong to one repetition and are bound afresh by each
-    iteration (SEMANTICS 1.5).
+    ``shared`` and ``homes`` are filled by the rule `classify_variables`: which variables join across GPMs and
+    iterations, and which belong to a repetition (given by the number of its step) whose iterations bind them
+    afresh (SEMANTICS 1.5, 1.11). ``skip_past`` is AFTER MATCH SKIP PAST LAST EVENT.
     """
 
     form: Form
@@ -239,31 +288,61 @@ class EventQuery:
     window: Window | None = None
     partition: tuple[str, ...] = ()
     shared: frozenset[str] = frozenset()
-    iterated: frozenset[str] = frozenset()
+    homes: tuple[tuple[str, int], ...] = ()
+    skip_past: bool = False
+
+    @property
+    def iterated(self) -> frozenset[str]:
+        """The variables that the iterations of a repetition bind afresh."""
+        return frozenset(name for name, _ in self.homes)
 
     @property
     def gpms(self) -> tuple[Gpm, ...]:
         """All GPMs in the order SEQ names them."""
-        found = {gpm.name: gpm for step in self.sequence.steps for gpm in gpms(step.element)}
+        found = {gpm.name: gpm for gpm in gpms(self.sequence)}
         return tuple(found[name] for name in self.names)
 
-    def step_of(self, name: str) -> int:
-        """The index of the step that a GPM stands in."""
-        return next(
-            index
-            for index, step in enumerate(self.sequence.steps)
-            if any(gpm.name == name for gpm in gpms(step.element))
-        )
 
-
-def gpms(element: Element) -> Iterator[Gpm]:
-    """The GPMs of an element, left to right."""
-    match element:
+def gpms(body: Body) -> Iterator[Gpm]:
+    """The GPMs of an element, a group or a permutation, left to right."""
+    match body:
         case Gpm():
-            yield element
+            yield body
         case Both(parts) | Either(parts):
             for part in parts:
                 yield from gpms(part)
+        case Sequence(steps) | Permute(steps):
+            for step in steps:
+                yield from gpms(step.body)
+
+
+def inner_steps(body: Body) -> tuple[Step, ...]:
+    """The steps directly below a group or a permutation; none below an element."""
+    match body:
+        case Sequence(steps) | Permute(steps):
+            return steps
+        case _:
+            return ()
+
+
+def all_steps(body: Body) -> Iterator[Step]:
+    """Every step below, groups before what they hold, in the order of the text."""
+    for step in inner_steps(body):
+        yield step
+        yield from all_steps(step.body)
+
+
+def leaves(body: Body) -> Iterator[Step]:
+    """The steps of one instant each, in the order of the text."""
+    return (step for step in all_steps(body) if not step.is_group)
+
+
+def around(body: Body, name: str) -> tuple[Step, ...]:
+    """The steps that a GPM stands in, from the outermost to its own."""
+    for step in inner_steps(body):
+        if any(gpm.name == name for gpm in gpms(step.body)):
+            return (step, *around(step.body, name))
+    return ()
 
 
 def choices(element: Element) -> tuple[tuple[Gpm, ...], ...]:

@@ -152,9 +152,12 @@ class Iterated:
 
 
 @dataclass(frozen=True, slots=True)
-class IterationCount:
-    """``COUNT(A)``: the iterations in which GPM ``A`` took part."""
+class GpmFunction:
+    """``COUNT(A)``, ``TIME(A)``, ``EVENT(A)``: how often GPM ``A`` took part in the match so far, and the instant and the
+    graph name of the last event that it took.
+    """
 
+    name: str
     gpm: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -173,7 +176,7 @@ Expression: TypeAlias = (
     | Exists
     | Aggregate
     | Iterated
-    | IterationCount
+    | GpmFunction
 )
 
 
@@ -214,7 +217,7 @@ def conjuncts(node: Expression) -> tuple[Expression, ...]:
 
 def reads_iterations(node: Expression) -> bool:
     """True if the expression has a function over iterations (SEMANTICS 1.5)."""
-    return any(isinstance(part, (Iterated, IterationCount)) for part in walk(node))
+    return any(isinstance(part, (Iterated, GpmFunction)) for part in walk(node))
 
 
 def mentions_prev(node: Expression) -> bool:

@@ -21,9 +21,9 @@ from spaseq.algebra.expressions import (
     Exists,
     Expression,
     FunctionCall,
+    GpmFunction,
     In,
     Iterated,
-    IterationCount,
     Or,
     Term,
     Unary,
@@ -248,8 +248,8 @@ def format_expression(expression: Expression) -> str:
             return f"{name}({'DISTINCT ' if distinct else ''}{inner}{_separator(separator)})"
         case Iterated(name, variable, separator):
             return f"{name}({_name(variable)}{_separator(separator)})"
-        case IterationCount(gpm):
-            return f"COUNT({gpm})"
+        case GpmFunction(name, gpm):
+            return f"{name}({gpm})"
         case _:
             assert_never(expression)
 

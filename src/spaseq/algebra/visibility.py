@@ -10,17 +10,19 @@ from collections import Counter
 from collections.abc import Iterator
 
 from spaseq.algebra.events import (
-    Absent,
     AskForm,
     Assignment,
     ConstructForm,
     EventQuery,
     Gpm,
+    Permute,
     Repeat,
     SelectForm,
     Sequence,
+    around,
     choices,
     gpms,
+    leaves,
 )
 from spaseq.algebra.expressions import Constant, Exists, Expression, Var, walk
 from spaseq.algebra.patterns import Bgp, Graph, Pattern, TriplePattern
@@ -77,7 +79,7 @@ def partners(sequence: Sequence, name: str) -> frozenset[str]:
     """The names of the GPMs that stand in a conjunction with this one."""
     return frozenset(
         other.name
-        for step in sequence.steps
+        for step in leaves(sequence)
         for choice in choices(step.element)
         if any(gpm.name == name for gpm in choice)
         for other in choice
@@ -88,18 +90,28 @@ def partners(sequence: Sequence, name: str) -> frozenset[str]:
 def seen_by(sequence: Sequence, name: str) -> frozenset[str]:
     """The variables that stateful parts of a GPM may read beyond its own.
 
-    Those that earlier steps may bind, negated ones excepted, and those of its own conjunction.
+    Those that steps earlier in the text may bind, negated ones excepted, those of its own conjunction, and those of the
+    other items of its permutation, which may come before it.
     """
     seen: set[str] = set()
-    for step in sequence.steps:
-        here = {gpm.name: gpm for gpm in gpms(step.element)}
+    for step in leaves(sequence):
+        here = {gpm.name: gpm for gpm in gpms(step.body)}
         if name in here:
             for partner in partners(sequence, name):
                 seen.update(bindable(here[partner]))
             break
-        if not isinstance(step.quantifier, Absent):
+        if not step.negated:
             for gpm in here.values():
                 seen.update(bindable(gpm))
+    for step in around(sequence, name):
+        if isinstance(step.body, Permute):
+            seen.update(
+                variable
+                for item in step.body.items
+                for gpm in gpms(item.body)
+                if all(other.name != name for other in gpms(item.body))
+                for variable in bindable(gpm)
+            )
     return frozenset(seen)
 
 
@@ -109,7 +121,7 @@ def decided_outside(sequence: Sequence, partition: tuple[str, ...], name: str) -
     What earlier steps and the conjunction bind, what the partition binds (SEMANTICS 1.9), and inside a
     repetition what it shares with other GPMs: earlier iterations bind that (1.5).
     """
-    every = [gpm for step in sequence.steps for gpm in gpms(step.element)]
+    every = list(gpms(sequence))
     own = frozenset(n for gpm in repeated_gpms(sequence) if gpm.name == name for n in bindable(gpm))
     others = frozenset(n for gpm in every if gpm.name != name for n in bindable(gpm))
     return seen_by(sequence, name) | frozenset(partition) | (own & others)
@@ -119,18 +131,21 @@ def result_variables(sequence: Sequence) -> tuple[str, ...]:
     """The variables a match may bind, in the order of the steps; what ``SELECT *`` selects."""
     return ordered(
         name
-        for step in sequence.steps
-        if not isinstance(step.quantifier, Absent)
-        for gpm in gpms(step.element)
+        for step in leaves(sequence)
+        if not step.negated
+        for gpm in gpms(step.body)
         for name in bindable(gpm)
     )
 
 
 def repeated_gpms(sequence: Sequence) -> tuple[Gpm, ...]:
-    """The GPMs under a Kleene plus or bounds."""
-    return tuple(
-        gpm for step in sequence.steps if isinstance(step.quantifier, Repeat) for gpm in gpms(step.element)
-    )
+    """The GPMs in a repetition: under a Kleene plus, a star or bounds, or in a group that is."""
+    return tuple(gpm for gpm in gpms(sequence) if repetitions(sequence, gpm.name))
+
+
+def repetitions(sequence: Sequence, name: str) -> tuple[int, ...]:
+    """The repetitions that a GPM stands in, from the outermost to the innermost, by the numbers of their steps."""
+    return tuple(step.number for step in around(sequence, name) if isinstance(step.quantifier, Repeat))
 
 
 def event_triples(pattern: Pattern) -> tuple[TriplePattern, ...]:

@@ -1,6 +1,6 @@
-"""NFAscep: the automaton that a sequence expression is compiled to (section 6 of the SPAseq paper)."""
+"""Event algebra to NFAscep, and NFAscep at run time."""
 
 from spaseq.automaton.compiler import compile_automaton
-from spaseq.automaton.nfa import Edge, Nfa, Predicate, State
+from spaseq.automaton.graph import Automaton, Edge, Kind
 
-__all__ = ["Edge", "Nfa", "Predicate", "State", "compile_automaton"]
+__all__ = ["Automaton", "Edge", "Kind", "compile_automaton"]

@@ -18,8 +18,8 @@ from spaseq.algebra.expressions import (
     Compare,
     Constant,
     Expression,
+    GpmFunction,
     Iterated,
-    IterationCount,
     Or,
     Term,
     Unary,
@@ -54,9 +54,12 @@ class StackCode:
     after_first: bool
 
 
-def stack_code(condition: Condition, program: SequenceProgram) -> StackCode | None:
-    """The condition as a stack program, or None if only the evaluator can decide it."""
-    builder = _Builder(program)
+def stack_code(condition: Condition, program: SequenceProgram, repetition: int | None) -> StackCode | None:
+    """The condition as a stack program, or None if only the evaluator can decide it.
+
+    ``repetition`` is the innermost one around the condition's GPM.
+    """
+    builder = _Builder(program, repetition)
     try:
         depth = builder.emit(condition.expression)
     except Unsupported:
@@ -67,8 +70,9 @@ def stack_code(condition: Condition, program: SequenceProgram) -> StackCode | No
 
 
 class _Builder:
-    def __init__(self, program: SequenceProgram) -> None:
+    def __init__(self, program: SequenceProgram, repetition: int | None) -> None:
         self.program = program
+        self.repetition = repetition
         self.code: list[int] = []
         self.constants: list[Term] = []
 
@@ -88,12 +92,12 @@ class _Builder:
                 self._add(LOAD_CONSTANT, len(self.constants) - 1)
                 return 1
             case Iterated(name, variable):
-                track = self.program.track(name, variable.name)
+                track = self.program.track(name, variable.name, self.repetition)
                 if track is None:
                     raise Unsupported
                 self._add(LOAD_TRACK, track)
                 return 1
-            case IterationCount(gpm):
+            case GpmFunction("COUNT", gpm):
                 self._add(LOAD_COUNT, self.program.counters.index(gpm))
                 return 1
             case Compare(op, left, right):

@@ -32,3 +32,7 @@ class Evaluator(Protocol):
     def encode(self, number: int) -> int:
         """The id of an integer."""
         ...
+
+    def encode_instant(self, instant: int) -> int:
+        """The id of an ``xsd:dateTime``."""
+        ...

@@ -1,65 +1,115 @@
-"""The automaton without its ε-edges: from which step to which, and what must be absent on the way.
+"""The automaton without its ε edges: what a run that has just taken an event may do next.
 
-A run that has completed a step moves on to any step that it can reach through ε-edges. Each negated
-step and each skipped optional step it passes becomes a guard of the gap (SEMANTICS 1.6): no match of it
-may lie between the positive neighbours.
+A run goes on from the state behind its last event through ε edges to a take edge, or to the final state. On the way it
+collects what must be absent, which repetitions begin or go round, and how many iterations that needs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from spaseq.algebra.events import Absent, Contiguity, Maybe
-from spaseq.automaton.nfa import Nfa
+from spaseq.algebra.events import Contiguity, Step
+from spaseq.automaton.graph import Automaton, Bound, Edge, Entry, Kind, Reason
 
-START = -1
-"""The source of a run's first move: nothing matched yet."""
+START = 0
+"""The initial state: nothing was taken yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The iterations in which something is matched: repetitions that began on the way, and the one that goes round."""
+
+    begins: tuple[int, ...] = ()
+    again: int | None = None
+
+    def passed(self, edge: Edge) -> Context:
+        """The context behind an edge."""
+        again = edge.again if edge.again is not None else self.again
+        return Context((*self.begins, *edge.begins), again)
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """A step that must be absent between the last event and the next one, or until the end."""
+
+    step: Step
+    reason: Reason
+    context: Context
+    entry: Entry
+    within: int | None
+    strict: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """From the completed step ``source`` (or START) to step ``target`` (or the final state).
-
-    ``operator`` is that of the target, None at the start and at the end. ``guards`` are the steps that
-    must be absent in between: from the window's start for a first move, until its end for a last one.
-    """
+    """From the state behind an event to the next event, or (``step`` None) to the end of the sequence."""
 
     source: int
     target: int
-    operator: Contiguity | None
-    guards: tuple[int, ...]
+    step: Step | None
+    entry: Entry
+    context: Context
+    bounds: tuple[Bound, ...] = ()
+    absences: tuple[Absence, ...] = ()
+
+    @property
+    def operator(self) -> Contiguity | None:
+        """None for the first event and for the end."""
+        return None if self.source == START or self.step is None else self.entry.operator
 
 
-def moves(nfa: Nfa) -> tuple[Move, ...]:
-    """All moves, by source and target."""
-    sources = [START, *(s.index for s in nfa.states if s.step is not None and not _absent(nfa, s.index))]
-    return tuple(move for source in sources for move in moves_from(nfa, source))
+def moves(automaton: Automaton) -> tuple[Move, ...]:
+    """All moves, by source."""
+    leaving: dict[int, list[int]] = {}
+    guards: dict[int, list[Edge]] = {}
+    for number, edge in enumerate(automaton.edges):
+        leaving.setdefault(edge.source, []).append(number)
+        if edge.kind is Kind.GUARD:
+            guards.setdefault(edge.beside, []).append(edge)
+    behind = {edge.target for edge in automaton.edges if edge.kind is Kind.TAKE}
+
+    def follow(so_far: Move) -> Iterator[Move]:
+        if so_far.target == automaton.final:
+            # A step left out with no positive step behind it is not missed.
+            kept = tuple(absence for absence in so_far.absences if absence.reason is not Reason.SKIPPED)
+            yield replace(so_far, absences=kept)
+        for number in leaving.get(so_far.target, ()):
+            edge = automaton.edges[number]
+            if edge.kind is Kind.TAKE:
+                yield replace(_passed(so_far, edge), step=edge.step)
+            elif edge.kind is Kind.EPSILON:
+                passed = _passed(so_far, edge)
+                found = tuple(_absence(guard, so_far.context) for guard in guards.get(number, ()))
+                yield from follow(replace(passed, absences=(*passed.absences, *found)))
+
+    return tuple(
+        move
+        for state in sorted({START, *behind})
+        for move in follow(Move(state, state, None, Entry(), Context()))
+    )
 
 
-def moves_from(nfa: Nfa, source: int) -> tuple[Move, ...]:
-    """The moves of a run that has completed the step ``source``."""
-    found: list[Move] = []
-    passed: list[int] = []
-    for state in nfa.states[source + 1 :]:
-        if state.step is None:
-            waits = tuple(index for index in passed if _guards_the_end(nfa, index))
-            found.append(Move(source, state.index, None, waits))
-            break
-        if not _absent(nfa, state.index):
-            operator = None if source == START else state.step.operator
-            found.append(Move(source, state.index, operator, tuple(passed)))
-        if not any(edge.is_epsilon for edge in nfa.leaving(state.index)):
-            break
-        passed.append(state.index)
-    return tuple(found)
+def _passed(so_far: Move, edge: Edge) -> Move:
+    return replace(
+        so_far,
+        target=edge.target,
+        entry=so_far.entry if edge.entry is None else edge.entry,
+        context=so_far.context.passed(edge),
+        bounds=(*so_far.bounds, *edge.bounds),
+    )
 
 
-def _guards_the_end(nfa: Nfa, index: int) -> bool:
-    """True unless the step is optional and in last place, where it may just be missing."""
-    step = nfa.states[index].step
-    return step is not None and step.quantifier != Maybe(guarded=False)
+def _absence(guard: Edge, context: Context) -> Absence:
+    assert guard.step is not None
+    assert guard.reason is not None
+    assert guard.entry is not None
+    return Absence(guard.step, guard.reason, context.passed(guard), guard.entry, guard.within, guard.strict)
 
 
-def _absent(nfa: Nfa, state: int) -> bool:
-    step = nfa.states[state].step
-    return step is not None and isinstance(step.quantifier, Absent)
+def is_strict(automaton: Automaton) -> bool:
+    """True if ``,`` applies somewhere: events that match nothing then matter."""
+    found = moves(automaton)
+    return any(move.operator is Contiguity.STRICT for move in found) or any(
+        absence.strict for move in found for absence in move.absences
+    )

@@ -1,36 +1,40 @@
-"""The sequence program: an automaton as tables that the run-time kernels read.
+"""The sequence program: the moves of an automaton as tables that the run-time kernels read.
 
-Everything here follows from the query alone, so it is computed once, frozen, pickled to workers, and the
-same for every host. Names become numbers: variables are *slots*, GPMs that match together are *choices*,
-and what a waiting run listens to is a *subscription*: a choice whose occurrences extend the run, or end
-it (a guard). Runs are indexed by the slots that must join (the paper's run index, section 7.2.2).
+Everything here follows from the automaton and the query alone, so it is computed once, frozen, pickled to workers, and the
+same for every host. Names become numbers: variables are *slots*, GPMs that match together are *choices*, and what a
+waiting run listens to is a *subscription*: a choice whose occurrences extend the run, or end it (a guard). Runs are
+indexed by the slots that must join (the paper's run index, section 7.2.2); subscriptions to one choice with the same
+slots share a *channel*, so that an occurrence looks in one place for all of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from spaseq.algebra.contiguity import counts_instants
 from spaseq.algebra.events import (
-    Absent,
     Assignment,
     Contiguity,
     EventQuery,
+    EventWindow,
     Repeat,
     StatefulPart,
+    Step,
+    all_steps,
     choices,
     gpms,
+    leaves,
 )
-from spaseq.algebra.expressions import Expression, Iterated, IterationCount, walk
+from spaseq.algebra.expressions import Expression, GpmFunction, Iterated, mentions_prev, walk
 from spaseq.algebra.stateful import stateful_parts
-from spaseq.algebra.visibility import bindable, certain
+from spaseq.algebra.visibility import bindable, certain, repetitions
 from spaseq.automaton.compiler import compile_automaton
-from spaseq.automaton.moves import START, Move, moves
+from spaseq.automaton.graph import Reason, element_text
+from spaseq.automaton.moves import START, Absence, Context, Move, moves
 
 # Operators as numbers, for the kernels.
 BEGIN, STRICT, NEXT, ANY, WAIT, RECALL = 0, 1, 2, 3, 4, 5
-"""WAIT ends a sequence: at once, or, behind a negation, when the window ends. RECALL is no move at all: it
+"""WAIT ends a sequence: at once, or, behind a negation, when its time ends. RECALL is no move at all: it
 keeps occurrences of a negated first step, against which beginnings are checked."""
 _CODES = {Contiguity.STRICT: STRICT, Contiguity.NEXT: NEXT, Contiguity.ANY: ANY}
 
@@ -43,52 +47,74 @@ class Choice:
     """GPMs that must match together at one instant, as one alternative of a step."""
 
     step: int
+    """The number of the step."""
     gpms: tuple[str, ...]
     slots: tuple[int, ...]
     """All slots its occurrences may bind, those of its assignments excepted."""
     certain: frozenset[int]
-    rebinds: tuple[int, ...]
-    """Slots that each iteration of its step binds afresh."""
     parts: tuple[StatefulPart, ...]
+    repetition: int | None
+    """The innermost repetition around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """A function over iterations that a run carries along: FIRST, LAST or PREV of a slot."""
+    """A function over iterations that a run carries along: FIRST, LAST or PREV of a slot.
+
+    PREV belongs to the repetition whose previous iteration it reads.
+    """
 
     function: str
     slot: int
+    repetition: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a `Context` means for a run: the slots that are unbound in it."""
+
+    context: Context
+    unbinds: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A move with everything the kernels ask of it; ``loops`` for one more iteration of the same step."""
+    """A move as the kernels take it."""
 
     source: int
     target: int
     operator: int
-    guards: tuple[int, ...]
-    loops: bool = False
-    rooted: bool | None = None
-    """For loops: whether the repetition is the first positive step; None where it does not matter."""
-    low: int = 0
-    """The iterations that the source step must have, at least, before this transition."""
-    high: int = 2**31 - 1
-    """The iterations it must not have reached yet (loops)."""
+    situation: int
+    within: int | None = None
+    """How long after its last event a run waits here for the next one, or for its end."""
+    guarded: bool = False
+    bounds: tuple[tuple[int, int, int], ...] = ()
+    """Counter, least, and what it must be less than."""
+    sets: tuple[int, ...] = ()
+    """Counters that begin again at one."""
+    adds: tuple[int, ...] = ()
     recalls: int = -1
     """For RECALL: the choice whose occurrences are kept."""
     begins: int = -1
     """For RECALL: the transition that they may block."""
+    takes: int | None = None
+    """The number of the step whose event it takes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Runs in a transition listen to occurrences of a choice, indexed by these slots."""
+    """Runs in a transition listen to occurrences of a choice on a channel."""
 
     transition: int
     choice: int
     kind: int
     slots: tuple[int, ...]
+    situation: int
+    after: int = 0
+    within: int | None = None
+    strict: bool = False
+    counts: bool = True
+    """Whether the occurrence would be an iteration of the match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,38 +124,59 @@ class SequenceProgram:
     query: EventQuery
     variables: tuple[str, ...]
     choices: tuple[Choice, ...]
+    states: int
     transitions: tuple[Transition, ...]
     subscriptions: tuple[Subscription, ...]
+    situations: tuple[Situation, ...]
     tracks: tuple[Track, ...]
     counters: tuple[str, ...]
-    """GPMs whose iterations are counted along."""
+    """GPMs whose events are counted along."""
+    loops: tuple[int, ...]
+    """Repetitions whose iterations are counted along."""
+    told: tuple[str, ...] = ()
+    """GPMs whose events TIME and EVENT of the answer read."""
     counts_instants: bool = True
     """Whether the numbers of instants and positions matter at all."""
-    step_names: tuple[str, ...] = field(default=())
+    step_names: tuple[tuple[int, str], ...] = field(default=())
     indexed: bool = True
     """Whether runs are indexed by what they wait for."""
     pushes_window: bool = True
     """Whether a run is dropped when its window ends."""
 
     @property
-    def final(self) -> int:
-        return len(self.query.sequence.steps)
-
-    @property
     def width(self) -> int:
         """The most events one occurrence is made of."""
         return max(len(choice.gpms) for choice in self.choices)
 
+    @property
+    def reads_names(self) -> bool:
+        """Whether EVENT() asks for the names of events."""
+        return any(
+            isinstance(node, GpmFunction) and node.name == "EVENT"
+            for expression in _expressions(self.query)
+            for node in walk(expression)
+        )
+
     def slot(self, variable: str) -> int:
         return self.variables.index(variable)
 
-    def step_of(self, choice: int) -> int:
-        return self.choices[choice].step
-
-    def track(self, function: str, variable: str) -> int | None:
-        """The place of a carried function, or None if its variable has no slot."""
-        wanted = Track(function, self.slot(variable))
+    def track(self, function: str, variable: str, repetition: int | None = None) -> int | None:
+        """The place of a carried function, or None if it is not carried."""
+        own = repetition if function == "PREV" else None
+        wanted = Track(function, self.slot(variable), own)
         return self.tracks.index(wanted) if wanted in self.tracks else None
+
+    def beginnings(self, transition: int) -> tuple[int, ...]:
+        """The choices that begin a run by a transition."""
+        move = self.transitions[transition]
+        if move.operator != BEGIN:
+            return ()
+        return tuple(number for number, choice in enumerate(self.choices) if choice.step == move.takes)
+
+    def name_of(self, transition: int) -> str:
+        """What runs in a transition wait for."""
+        taken = self.transitions[transition].takes
+        return "the end of the window" if taken is None else dict(self.step_names)[taken]
 
 
 def sequence_program(
@@ -148,40 +195,7 @@ def sequence_program(
     if needed is not None:
         kept = frozenset(needed)
         variables = tuple(name for name in variables if name in kept)
-    slot = {name: index for index, name in enumerate(variables)}
-    all_choices = _choices(query, slot)
-    transitions = _transitions(query, all_choices)
-    expressions = list(_expressions(query))
-    return SequenceProgram(
-        query=query,
-        variables=variables,
-        choices=all_choices,
-        transitions=transitions,
-        subscriptions=tuple(
-            sub if join_index else replace(sub, slots=())
-            for sub in _subscriptions(query, all_choices, transitions, slot)
-        ),
-        tracks=tuple(
-            dict.fromkeys(
-                Track(node.name, slot[node.variable.name])
-                for expression in expressions
-                for node in walk(expression)
-                if isinstance(node, Iterated) and node.name in ("FIRST", "LAST", "PREV")
-            )
-        ),
-        counters=tuple(
-            dict.fromkeys(
-                node.gpm
-                for expression in expressions
-                for node in walk(expression)
-                if isinstance(node, IterationCount)
-            )
-        ),
-        counts_instants=counts_instants(query),
-        indexed=stream_index,
-        pushes_window=push_window,
-        step_names=tuple("&".join(g.name for g in gpms(s.element)) for s in query.sequence.steps),
-    )
+    return _Compilation(query, variables).program(stream_index, join_index, push_window)
 
 
 def _expressions(query: EventQuery) -> list[Expression]:
@@ -191,113 +205,267 @@ def _expressions(query: EventQuery) -> list[Expression]:
     return parts + [item.expression for item in items if item.expression is not None]
 
 
-def _choices(query: EventQuery, slot: dict[str, int]) -> tuple[Choice, ...]:
-    found = []
-    for index, step in enumerate(query.sequence.steps):
-        own = {name for gpm in gpms(step.element) for name in bindable(gpm)} & query.iterated & slot.keys()
-        rebinds = tuple(sorted(slot[name] for name in own)) if isinstance(step.quantifier, Repeat) else ()
-        for choice in choices(step.element):
-            assigned = {p.variable.name for g in choice for p in g.stateful if isinstance(p, Assignment)}
-            names = dict.fromkeys(name for gpm in choice for name in bindable(gpm) if name in slot)
-            found.append(
-                Choice(
-                    step=index,
-                    gpms=tuple(gpm.name for gpm in choice),
-                    slots=tuple(slot[name] for name in names if name not in assigned),
-                    certain=frozenset(slot[name] for gpm in choice for name in certain(gpm) if name in slot),
-                    rebinds=rebinds,
-                    parts=stateful_parts(choice),
-                )
+class _Compilation:
+    """The parts of a program, each made of the ones before."""
+
+    def __init__(self, query: EventQuery, variables: tuple[str, ...]) -> None:
+        self.query = query
+        self.variables = variables
+        self.slot = {name: index for index, name in enumerate(variables)}
+        self.automaton = compile_automaton(query)
+        self.moves = moves(self.automaton)
+        self.choices = self._choices()
+        self.of_step: dict[int, list[int]] = {}
+        for number, choice in enumerate(self.choices):
+            self.of_step.setdefault(choice.step, []).append(number)
+        self.nested = {
+            step.number: frozenset((step.number, *(inner.number for inner in all_steps(step.body))))
+            for step in all_steps(query.sequence)
+        }
+        self.loops = self._loops()
+        self.situations: dict[Context, Situation] = {}
+        self.transitions = [self._transition(move) for move in self.moves]
+        self.subscriptions = self._subscriptions()
+
+    def program(self, stream_index: bool, join_index: bool, push_window: bool) -> SequenceProgram:
+        """Everything together."""
+        strict = any(t.operator == STRICT for t in self.transitions) or any(
+            sub.strict for sub in self.subscriptions
+        )
+        return SequenceProgram(
+            query=self.query,
+            variables=self.variables,
+            choices=self.choices,
+            states=self.automaton.size,
+            transitions=tuple(self.transitions),
+            subscriptions=tuple(sub if join_index else replace(sub, slots=()) for sub in self.subscriptions),
+            situations=tuple(self.situations.values()),
+            tracks=self._tracks(),
+            counters=self._counters(),
+            loops=self.loops,
+            told=self._told(),
+            counts_instants=strict or isinstance(self.query.window, EventWindow),
+            step_names=tuple((step.number, element_text(step)) for step in leaves(self.query.sequence)),
+            indexed=stream_index,
+            pushes_window=push_window,
+        )
+
+    # --- choices and what is carried along ------------------------------------------------------
+
+    def _choices(self) -> tuple[Choice, ...]:
+        return tuple(
+            self._choice(step, choice)
+            for step in leaves(self.query.sequence)
+            for choice in choices(step.element)
+        )
+
+    def _choice(self, step: Step, choice: tuple[object, ...]) -> Choice:
+        own = [gpm for gpm in gpms(step.element) if gpm in choice]
+        assigned = {p.variable.name for g in own for p in g.stateful if isinstance(p, Assignment)}
+        names = dict.fromkeys(name for gpm in own for name in bindable(gpm) if name in self.slot)
+        inside = repetitions(self.query.sequence, own[0].name)
+        return Choice(
+            step=step.number,
+            gpms=tuple(gpm.name for gpm in own),
+            slots=tuple(self.slot[name] for name in names if name not in assigned),
+            certain=frozenset(self.slot[n] for gpm in own for n in certain(gpm) if n in self.slot),
+            parts=stateful_parts(tuple(own)),
+            repetition=inside[-1] if inside else None,
+        )
+
+    def _loops(self) -> tuple[int, ...]:
+        """Repetitions that are counted: those with bounds, and groups in which a first iteration is told from others."""
+        bounded = {bound.repetition for move in self.moves for bound in move.bounds}
+        told = {
+            choice.repetition
+            for choice in self.choices
+            for part in choice.parts
+            if mentions_prev(part.expression) and choice.repetition is not None
+        }
+        groups = {
+            step.number
+            for step in all_steps(self.query.sequence)
+            if step.is_group and isinstance(step.quantifier, Repeat)
+        }
+        return tuple(sorted(bounded | (told & groups)))
+
+    def _tracks(self) -> tuple[Track, ...]:
+        found: dict[Track, None] = {}
+        for choice in self.choices:
+            for part in choice.parts:
+                for node in _carried(part.expression):
+                    own = choice.repetition if node.name == "PREV" else None
+                    found[Track(node.name, self.slot[node.variable.name], own)] = None
+        for expression in _expressions(self.query):
+            for node in _carried(expression):
+                if node.name != "PREV":
+                    found[Track(node.name, self.slot[node.variable.name])] = None
+        return tuple(found)
+
+    def _counters(self) -> tuple[str, ...]:
+        return tuple(
+            dict.fromkeys(
+                node.gpm
+                for expression in _expressions(self.query)
+                for node in walk(expression)
+                if isinstance(node, GpmFunction) and node.name == "COUNT"
             )
-    return tuple(found)
+        )
 
+    def _told(self) -> tuple[str, ...]:
+        items = getattr(self.query.form, "items", ())
+        return tuple(
+            dict.fromkeys(
+                node.gpm
+                for item in items
+                if item.expression is not None
+                for node in walk(item.expression)
+                if isinstance(node, GpmFunction) and node.name != "COUNT"
+            )
+        )
 
-def _transitions(query: EventQuery, all_choices: tuple[Choice, ...]) -> tuple[Transition, ...]:
-    steps = query.sequence.steps
-    found: list[Transition] = []
-    for move in moves(compile_automaton(query)):
-        if move.source == START and move.target == len(steps):
-            continue
-        found.append(_transition(query, move))
-    for index, step in enumerate(steps):
-        if isinstance(step.quantifier, Repeat):
-            high = step.quantifier.maximum if step.quantifier.maximum is not None else 2**31 - 1
-            for rooted in (True, False):
-                operator = _CODES[step.quantifier.operator(first_step=rooted)]
-                found.append(Transition(index, index, operator, (), True, rooted, 0, high))
-    for number, transition in enumerate(tuple(found)):
-        if transition.operator == BEGIN:
-            for choice, guard in enumerate(all_choices):
-                if guard.step in transition.guards:
-                    found.append(
-                        Transition(START, transition.target, RECALL, (), recalls=choice, begins=number)
-                    )
-    return tuple(found)
+    # --- transitions ----------------------------------------------------------------------------
 
+    def _situation(self, context: Context) -> int:
+        if context not in self.situations:
+            begun = self.nested[context.again] if context.again is not None else frozenset()
+            unbinds = sorted(
+                self.slot[name] for name, home in self.query.homes if home in begun and name in self.slot
+            )
+            self.situations[context] = Situation(context, tuple(unbinds))
+        return list(self.situations).index(context)
 
-def _transition(query: EventQuery, move: Move) -> Transition:
-    steps = query.sequence.steps
-    low = 0
-    if move.source != START:
-        quantifier = steps[move.source].quantifier
-        low = quantifier.minimum if isinstance(quantifier, Repeat) else 0
-    if move.target == len(steps):
-        operator = WAIT
-    elif move.operator is None:
-        operator = BEGIN
-    else:
-        operator = _CODES[move.operator]
-    return Transition(move.source, move.target, operator, move.guards, low=low)
+    def _transition(self, move: Move) -> Transition:
+        counter = {number: index for index, number in enumerate(self.loops)}
+        again = () if move.context.again is None else (move.context.again,)
+        if move.step is None:
+            operator, within = WAIT, _end(move.absences)
+        else:
+            operator = BEGIN if move.operator is None else _CODES[move.operator]
+            within = move.entry.gap.within
+        return Transition(
+            move.source,
+            move.target,
+            operator,
+            self._situation(move.context),
+            within,
+            bool(move.absences),
+            tuple(
+                (counter[b.repetition], b.low, b.high if b.high is not None else 2**31 - 1)
+                for b in move.bounds
+            ),
+            tuple(counter[number] for number in move.context.begins if number in counter),
+            tuple(counter[number] for number in again if number in counter),
+            takes=None if move.step is None else move.step.number,
+        )
 
+    # --- subscriptions --------------------------------------------------------------------------
 
-def _certain_after(
-    query: EventQuery,
-    all_choices: tuple[Choice, ...],
-    transitions: tuple[Transition, ...],
-    slot: dict[str, int],
-) -> dict[int, frozenset[int]]:
-    """For every step, the slots that every run which has just completed it certainly binds."""
-    everything = frozenset(slot.values())
-    after = {START: frozenset(slot[name] for name in query.partition)}
-    steps = [i for i, s in enumerate(query.sequence.steps) if not isinstance(s.quantifier, Absent)]
-    after.update(dict.fromkeys(steps, everything))
-    changed = True
-    while changed:
-        changed = False
-        for transition in transitions:
-            if transition.target not in after or transition.operator == RECALL:
+    def _subscriptions(self) -> list[Subscription]:
+        after = self._certain_after()
+        found: list[Subscription] = []
+        recalls: list[tuple[int, int]] = []
+        for number, move in enumerate(self.moves):
+            if self.transitions[number].operator == BEGIN:
+                recalls += [(number, c) for a in move.absences for c in self.of_step[a.step.number]]
                 continue
-            own = [choice for choice in all_choices if choice.step == transition.target]
-            before = after[transition.source] - frozenset(own[0].rebinds)
-            reached = frozenset.intersection(*(before | choice.certain for choice in own))
-            if not after[transition.target] <= reached:
-                after[transition.target] &= reached
-                changed = True
-    return after
+            bound = after[move.source]
+            if move.step is not None:
+                gap = move.entry.gap
+                found += [
+                    self._subscription(number, choice, EXTENDS, bound, move.context, gap.after, gap.within)
+                    for choice in self.of_step[move.step.number]
+                ]
+            for absence in move.absences:
+                found += self._guards(number, absence, bound)
+        for begins, choice in recalls:
+            found += self._recalled(begins, choice)
+        return found
+
+    def _subscription(
+        self,
+        transition: int,
+        choice: int,
+        kind: int,
+        bound: frozenset[int],
+        context: Context,
+        after: int = 0,
+        within: int | None = None,
+        *,
+        strict: bool = False,
+        counts: bool = True,
+    ) -> Subscription:
+        situation = self._situation(context)
+        unbound = frozenset(list(self.situations.values())[situation].unbinds)
+        slots = tuple(sorted((bound - unbound) & self.choices[choice].certain))
+        return Subscription(transition, choice, kind, slots, situation, after, within, strict, counts)
+
+    def _guards(self, number: int, absence: Absence, bound: frozenset[int]) -> Iterator[Subscription]:
+        gap = absence.entry.gap
+        limits = [time for time in (gap.within, absence.within) if time is not None]
+        for choice in self.of_step[absence.step.number]:
+            yield self._subscription(
+                number,
+                choice,
+                GUARDS,
+                bound,
+                absence.context,
+                gap.after,
+                min(limits, default=None),
+                strict=absence.strict,
+                counts=absence.reason is not Reason.NEGATED,
+            )
+
+    def _recalled(self, begins: int, choice: int) -> Iterator[Subscription]:
+        """Occurrences of a negated first step are kept like runs; beginnings look for them."""
+        move = self.moves[begins]
+        assert move.step is not None
+        absence = next(a for a in move.absences if choice in self.of_step[a.step.number])
+        self.transitions.append(
+            Transition(
+                START,
+                move.target,
+                RECALL,
+                self._situation(absence.context),
+                recalls=choice,
+                begins=begins,
+            )
+        )
+        bound = self.choices[choice].certain
+        for beginning in self.of_step[move.step.number]:
+            yield self._subscription(
+                len(self.transitions) - 1, beginning, LOOKS_BACK, bound, Context(), counts=False
+            )
+
+    def _certain_after(self) -> dict[int, frozenset[int]]:
+        """For every state behind an event, the slots that every run there certainly binds."""
+        everything = frozenset(self.slot.values())
+        after = {START: frozenset(self.slot[n] for n in self.query.partition if n in self.slot)}
+        after.update({move.target: everything for move in self.moves if move.step is not None})
+        situations = list(self.situations.values())
+        changed = True
+        while changed:
+            changed = False
+            for move, transition in zip(self.moves, self.transitions, strict=True):
+                if move.step is None:
+                    continue
+                before = after[move.source] - frozenset(situations[transition.situation].unbinds)
+                reached = frozenset.intersection(
+                    *(before | self.choices[choice].certain for choice in self.of_step[move.step.number])
+                )
+                if not after[move.target] <= reached:
+                    after[move.target] &= reached
+                    changed = True
+        return after
 
 
-def _subscriptions(
-    query: EventQuery,
-    all_choices: tuple[Choice, ...],
-    transitions: tuple[Transition, ...],
-    slot: dict[str, int],
-) -> tuple[Subscription, ...]:
-    after = _certain_after(query, all_choices, transitions, slot)
-    found: list[Subscription] = []
-    for number, transition in enumerate(transitions):
-        recall = transition.operator == RECALL
-        bound = all_choices[transition.recalls].certain if recall else after[transition.source]
-        for index, choice in enumerate(all_choices):
-            keys = (bound & choice.certain) - frozenset(choice.rebinds)
-            if recall and choice.step == transition.target:
-                kind = LOOKS_BACK
-            elif transition.operator == BEGIN or recall:
-                continue
-            elif choice.step == transition.target:
-                kind = EXTENDS
-            elif choice.step in transition.guards:
-                kind, keys = GUARDS, bound & choice.certain
-            else:
-                continue
-            found.append(Subscription(number, index, kind, tuple(sorted(keys))))
-    return tuple(found)
+def _carried(expression: Expression) -> Iterator[Iterated]:
+    for node in walk(expression):
+        if isinstance(node, Iterated) and node.name in ("FIRST", "LAST", "PREV"):
+            yield node
+
+
+def _end(absences: tuple[Absence, ...]) -> int | None:
+    """How long the guards of an end last, the longest of them; None if one lasts until the window ends."""
+    times = [absence.within for absence in absences]
+    return None if not times or None in times else max(time for time in times if time is not None)

@@ -6,6 +6,7 @@ clock and no input; what it keeps between two calls is its `Memory`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -21,8 +22,8 @@ from spaseq.automaton.tables import (
     ALIVE,
     BLOCKED,
     CHOICE,
-    DEADLINE,
     IN,
+    KEY,
     MATCHES,
     MOST,
     OF,
@@ -30,7 +31,8 @@ from spaseq.automaton.tables import (
     ROW_TIME,
     RUNS,
     START,
-    TRANSITION_TARGET,
+    TIME,
+    UNTIL,
     WAITING,
     Ints,
     Longs,
@@ -39,7 +41,7 @@ from spaseq.automaton.tables import (
     tables,
 )
 from spaseq.automaton.tiers import Tiers
-from spaseq.automaton.verdicts import Verdicts, iteration_values
+from spaseq.automaton.verdicts import Events, Verdicts, iteration_values, last_event
 from spaseq.errors import SpaseqError
 
 
@@ -59,6 +61,12 @@ class Found:
     chains: list[list[tuple[int, tuple[int, ...]]]]
     bags: dict[int, list[list[int]]]
     """For slots that SUM, AVG and the like read: the values of every match's iterations."""
+    told: dict[str, list[tuple[int, int] | tuple[()]]]
+    """For GPMs that TIME and EVENT of the answer read: the last event of every match, its instant and serial number."""
+    last: Longs
+    """The instant of the last event of every match."""
+    keys: Ints
+    """The partition of every match."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -73,6 +81,9 @@ class Found:
             self.counters[rows],
             [self.chains[row] for row in rows] if self.chains else [],
             {slot: [bags[row] for row in rows] for slot, bags in self.bags.items()},
+            {gpm: [events[row] for row in rows] for gpm, events in self.told.items()},
+            self.last[rows],
+            self.keys[rows],
         )
 
 
@@ -83,6 +94,7 @@ class SequenceStage:
         self,
         program: SequenceProgram,
         evaluator: Evaluator,
+        events: Events,
         *,
         max_runs: int | None = None,
         max_memory: int | None = None,
@@ -95,7 +107,7 @@ class SequenceStage:
         self.tables = tables(program)
         self.memory = Memory.of(self.tables)
         self.memory.recycle = recycle
-        self._verdicts = Verdicts(program, evaluator)
+        self._verdicts = Verdicts(program, evaluator, events)
         self._tiers = Tiers(compile_kernels=compile_kernels)
         self._max_runs = max_runs
         self._max_memory = max_memory
@@ -157,11 +169,10 @@ class SequenceStage:
         else:
             return
         running = memory.store.runs[: int(memory.store.counts[RUNS]), IN]
-        targets = self.tables.transitions[running, TRANSITION_TARGET]
-        busiest = int(np.bincount(targets).argmax()) if len(targets) else 0
-        names = (*self.program.step_names, "the end of the window")
+        waiting = Counter(map(self.program.name_of, running.tolist())).most_common(1)
+        busiest, many = waiting[0] if waiting else ("nothing", 0)
         raise TooManyRuns(
-            f"{reason}; most of them, {int((targets == busiest).sum()):,}, wait for {names[busiest]}. Make the "
+            f"{reason}; most of them, {many:,}, wait for {busiest}. Make the "
             "window smaller, use `;` instead of `:`, or add a condition to the steps before it"
         )
 
@@ -184,32 +195,36 @@ class SequenceStage:
         if count == 0:
             return self._nothing
         waiting = store.waiting[:count]
-        deadline = store.partials[store.runs[waiting, OF], DEADLINE]
-        due = deadline < now
+        until = store.runs[waiting, UNTIL]
+        due = until < now
         if not due.any():
             return self._nothing
         over, kept = waiting[due], waiting[~due]
-        clear = over[store.runs[over, BLOCKED] > deadline[due]]
-        partials = store.runs[clear, OF]
+        clear = over[store.runs[over, BLOCKED] > until[due]]
+        partials, ends = store.runs[clear, OF], store.runs[clear, UNTIL]
         store.runs[over, ALIVE] = 0
         store.waiting[: len(kept)] = kept
         store.counts[WAITING] = len(kept)
-        return self._found(partials, store.partials[partials, DEADLINE])
+        return self._found(partials, ends)
 
     def _found(self, partials: Longs, time: Longs) -> Found:
-        store, (slots, tracks) = self.memory.store, self.tables.sizes[:2]
+        store, (slots, tracks, counters) = self.memory.store, self.tables.sizes[:3]
         cells = store.slots[partials]
+        program = self.program
         return Found(
             time,
             store.partials[partials, START],
             cells[:, :slots],
             cells[:, slots : slots + tracks],
-            cells[:, slots + tracks :],
+            cells[:, slots + tracks : slots + tracks + counters],
             [self._chain(int(partial)) for partial in partials] if self._with_events else [],
             {
-                slot: [iteration_values(self.memory, int(p), slot) for p in partials]
+                slot: [iteration_values(program, store, int(p), slot) for p in partials]
                 for slot in self._bag_slots
             },
+            {gpm: [last_event(program, store, int(p), gpm) for p in partials] for gpm in program.told},
+            store.partials[partials, TIME],
+            store.partials[partials, KEY].astype(np.int32),
         )
 
     def _chain(self, partial: int) -> list[tuple[int, tuple[int, ...]]]:
@@ -247,6 +262,7 @@ def _together(parts: list[Found]) -> Found:
     order = np.lexsort((start, time))
     chains = [chain for part in parts for chain in part.chains]
     bags = {slot: [bag for part in parts for bag in part.bags[slot]] for slot in parts[0].bags}
+    told = {gpm: [event for part in parts for event in part.told[gpm]] for gpm in parts[0].told}
     return Found(
         time[order],
         start[order],
@@ -255,4 +271,7 @@ def _together(parts: list[Found]) -> Found:
         np.concatenate([part.counters for part in parts])[order],
         [chains[index] for index in order] if chains else [],
         {slot: [bag[index] for index in order] for slot, bag in bags.items()},
+        {gpm: [events[index] for index in order] for gpm, events in told.items()},
+        np.concatenate([part.last for part in parts])[order],
+        np.concatenate([part.keys for part in parts])[order],
     )

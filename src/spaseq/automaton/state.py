@@ -30,12 +30,12 @@ from spaseq.automaton.tables import (
     ORDINAL,
     PARENT,
     PARTIALS,
-    PUSHES,
     RUNS,
     SHIFT,
     SLIDING_EVENTS,
     TRANSITION_OPERATOR,
     TUMBLING_EVENTS,
+    UNTIL,
     USED,
     WAITING,
     Candidates,
@@ -53,14 +53,14 @@ def new_store(tables: Tables, partials: int | None = None, runs: int | None = No
     """An empty store with room for this many partials and runs."""
     partials = settings().initial_runs if partials is None else partials
     runs = settings().initial_runs if runs is None else runs
-    slots, tracks, counters, width, shift = (int(size) for size in tables.sizes[:5])
+    slots, tracks, counters, loops, width, shift = (int(size) for size in tables.sizes[: SHIFT + 1])
     subs = 1 << shift
     return Store(
         counts=np.zeros(5, np.int64),
         partials=np.zeros((partials, DEADLINE + 1), np.int64),
-        slots=np.zeros((partials, max(slots + tracks + counters, 1)), np.int32),
+        slots=np.zeros((partials, max(slots + tracks + counters + loops, 1)), np.int32),
         events=np.full((partials, width), -1, np.int64),
-        runs=np.zeros((runs, ALIVE + 1), np.int64),
+        runs=np.zeros((runs, UNTIL + 1), np.int64),
         entries=np.full(runs * subs, -1, np.int32),
         buckets=np.full(_power_of_two(runs * subs), -1, np.int32),
         matches=np.zeros((runs, 2), np.int64),
@@ -84,6 +84,8 @@ class Keys:
     ordinal: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     floor: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     position: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    skipped: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    """The instant of the last event of all matches that were kept, for AFTER MATCH SKIP."""
     values: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     """The ids of every key, by its number."""
     kept: int = 0
@@ -102,6 +104,7 @@ class Keys:
             self.ordinal = _longer(self.ordinal, room, 0)
             self.floor = _longer(self.floor, room, 0)
             self.position = _longer(self.position, room, 0)
+            self.skipped = _longer(self.skipped, room, least)
             self.values = np.resize(self.values, (room, len(key)))
         self.values[known] = key
         return known
@@ -110,6 +113,7 @@ class Keys:
         """Forget all partitions but these (ascending numbers), which get the numbers 0, 1, …"""
         self.time, self.ordinal = self.time[used], self.ordinal[used]
         self.floor, self.position = self.floor[used], self.position[used]
+        self.skipped = self.skipped[used]
         self.values = self.values[used]
         self.kept = len(used)
         self.numbers = {tuple(key): number for number, key in enumerate(self.values.tolist())}
@@ -207,10 +211,9 @@ class Memory:
         runs = store.runs[: int(store.counts[RUNS])]
         partial = store.partials[runs[:, OF]]
         operator = tables.transitions[runs[:, IN], TRANSITION_OPERATOR]
-        waits, deadline = operator == WAIT, partial[:, DEADLINE]
-        pushed = bool(tables.sizes[PUSHES])
-        alive = (runs[:, ALIVE] == 1) & (waits | (deadline >= time) | (not pushed))
-        alive &= np.where(waits, runs[:, BLOCKED] > deadline, runs[:, BLOCKED] >= time)
+        waits, until = operator == WAIT, runs[:, UNTIL]
+        alive = (runs[:, ALIVE] == 1) & (waits | (until >= time))
+        alive &= np.where(waits, runs[:, BLOCKED] > until, runs[:, BLOCKED] >= time)
         alive &= (operator != NEXT) | (runs[:, USED] >= time)
         if not counted:
             return np.asarray(alive, np.bool_)

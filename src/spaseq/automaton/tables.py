@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.algebra.events import Assignment, Condition, EventWindow, Repeat, TimeWindow
+from spaseq.algebra.events import Assignment, Condition, EventWindow, TimeWindow
 from spaseq.algebra.expressions import Term
 from spaseq.automaton.conditions import stack_code
-from spaseq.automaton.program import BEGIN, EXTENDS, GUARDS, LOOKS_BACK, RECALL, WAIT, SequenceProgram
+from spaseq.automaton.program import BEGIN, LOOKS_BACK, RECALL, SequenceProgram, Subscription
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -23,21 +23,25 @@ NO_WINDOW, TUMBLING, SLIDING, TUMBLING_EVENTS, SLIDING_EVENTS = 0, 1, 2, 3, 4
 
 # Columns of the tables. A list has two columns: where it begins in ``flat``, and where it ends.
 (
-    CHOICE_STEP, CHOICE_SLOW, CHOICE_COUNTS,
-    CHOICE_SLOTS, _, CHOICE_REBINDS, _, CHOICE_ASSIGNS, _, CHOICE_BEGINS, _,
-    CHOICE_RECALLS, _, CHOICE_SUBS, _, CHOICE_BACKS, _, CHOICE_CODE, _,
-) = range(19)  # fmt: skip
-STEP_REPEATED, STEP_LEAVING, _ = range(3)
-SUB_TRANSITION, SUB_KIND, SUB_SLOTS, _ = range(4)
+    CHOICE_SLOW, CHOICE_COUNTS, CHOICE_REPETITION,
+    CHOICE_SLOTS, _, CHOICE_ASSIGNS, _, CHOICE_BEGINS, _,
+    CHOICE_RECALLS, _, CHOICE_CHANNELS, _, CHOICE_BACKS, _, CHOICE_CODE, _,
+) = range(17)  # fmt: skip
+STATE_LEAVING, _ = range(2)
+CHANNEL_SLOTS, _ = range(2)
 (
-    TRANSITION_TARGET, TRANSITION_OPERATOR, TRANSITION_LOOPS, TRANSITION_ROOTED, TRANSITION_LOW,
-    TRANSITION_HIGH, TRANSITION_GUARDED, TRANSITION_BEGINS, TRANSITION_SUBS, _,
-) = range(10)  # fmt: skip
-TRACK_FUNCTION, TRACK_SLOT = range(2)
-N_SLOTS, N_TRACKS, N_COUNTERS, WIDTH, SHIFT, FINAL, INDEXED, PUSHES, MOST = range(9)
-"""Sizes: variables, tracked functions and counters of a partial; events of an occurrence; bits that count
-the subscriptions of a transition; the final step; whether runs are indexed and windows pushed; how many transitions leave a step
-at most."""
+    SUB_TRANSITION, SUB_KIND, SUB_CHANNEL, SUB_SITUATION, SUB_STRICT, SUB_COUNTS, SUB_AFTER, SUB_WITHIN,
+) = range(8)  # fmt: skip
+(
+    TRANSITION_TARGET, TRANSITION_OPERATOR, TRANSITION_SITUATION, TRANSITION_GUARDED, TRANSITION_BEGINS,
+    TRANSITION_WITHIN, TRANSITION_SUBS, _, TRANSITION_BOUNDS, _, TRANSITION_SETS, _, TRANSITION_ADDS, _,
+) = range(14)  # fmt: skip
+SITUATION_AGAIN, SITUATION_UNBINDS, _, SITUATION_BEGINS, _ = range(5)
+TRACK_FUNCTION, TRACK_SLOT, TRACK_REPETITION = range(3)
+N_SLOTS, N_TRACKS, N_COUNTERS, N_LOOPS, WIDTH, SHIFT, INDEXED, PUSHES, MOST = range(9)
+"""Sizes: variables, tracked functions, counters and counted repetitions of a partial; events of an occurrence; bits that count
+the subscriptions of a transition; whether runs are indexed and windows pushed; how many transitions leave a state at
+most."""
 
 
 class Tables(NamedTuple):
@@ -46,9 +50,11 @@ class Tables(NamedTuple):
     window: Longs
     """Kind, size, origin, whether there is an origin."""
     choices: Ints
-    steps: Ints
-    subs: Ints
-    transitions: Ints
+    states: Ints
+    channels: Ints
+    subs: Longs
+    transitions: Longs
+    situations: Ints
     tracks: Ints
     flat: Ints
     """All lists, one after the other."""
@@ -77,7 +83,7 @@ def constants(program: SequenceProgram) -> tuple[Term, ...]:
     found: list[Term] = []
     for choice in program.choices:
         for part in choice.parts:
-            code = stack_code(part, program) if isinstance(part, Condition) else None
+            code = stack_code(part, program, choice.repetition) if isinstance(part, Condition) else None
             found += code.constants if code is not None else ()
     return tuple(found)
 
@@ -85,93 +91,147 @@ def constants(program: SequenceProgram) -> tuple[Term, ...]:
 def tables(program: SequenceProgram) -> Tables:
     """All arrays of a program."""
     lists = _Lists()
+    channels = _channels(program)
     transitions = _transitions(program, lists)
     most = max((row[TRANSITION_SUBS + 1] - row[TRANSITION_SUBS] for row in transitions), default=1)
-    choices, steps, subs = _choices(program, lists), _steps(program, lists), _subs(program, lists)
+    states = _states(program, lists)
     return Tables(
         window=_window(program),
-        choices=np.array(choices, np.int32),
-        steps=np.array(steps, np.int32),
-        subs=np.array(subs or [[0, 0, 0, 0]], np.int32),
-        transitions=np.array(transitions, np.int32),
-        tracks=np.array([[_FUNCTIONS[t.function], t.slot] for t in program.tracks] or [[0, 0]], np.int32),
+        choices=np.array(_choices(program, channels, lists), np.int32),
+        states=np.array(states, np.int32),
+        channels=np.array([lists.add(list(slots)) for _, slots, _ in channels] or [[0, 0]], np.int32),
+        subs=np.array(_subs(program, channels) or [[0] * 8], np.int64),
+        transitions=np.array(transitions, np.int64),
+        situations=np.array(_situations(program, lists), np.int32),
+        tracks=np.array(
+            [[_FUNCTIONS[t.function], t.slot, _number(t.repetition)] for t in program.tracks] or [[0, 0, 0]],
+            np.int32,
+        ),
         flat=np.array(lists.flat or [0], np.int32),
         sizes=np.array(
             [
                 len(program.variables),
                 len(program.tracks),
                 len(program.counters),
+                len(program.loops),
                 program.width,
                 (max(most, 1) - 1).bit_length(),
-                program.final,
                 int(program.indexed),
                 int(program.pushes_window),
-                max(1, *(row[STEP_LEAVING + 1] - row[STEP_LEAVING] for row in steps)),
+                max(1, *(row[STATE_LEAVING + 1] - row[STATE_LEAVING] for row in states)),
             ],
             np.int64,
         ),
     )
 
 
-def _choices(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+def _number(repetition: int | None) -> int:
+    return -1 if repetition is None else repetition
+
+
+Channel = tuple[int, tuple[int, ...], bool]
+"""A choice, the slots that its subscribers join on, and whether it is beginnings that look back."""
+
+
+def _channel(sub: Subscription) -> Channel:
+    return sub.choice, sub.slots, sub.kind == LOOKS_BACK
+
+
+def _channels(program: SequenceProgram) -> dict[Channel, int]:
+    found = dict.fromkeys(map(_channel, program.subscriptions))
+    return {channel: number for number, channel in enumerate(found)}
+
+
+def _choices(program: SequenceProgram, channels: dict[Channel, int], lists: _Lists) -> list[list[int]]:
     codes, slow = _codes(program)
-    transitions, subs = list(enumerate(program.transitions)), list(enumerate(program.subscriptions))
+    begins: dict[int, list[int]] = {}
+    recalls: dict[int, list[int]] = {}
+    backs: dict[int, list[int]] = {}
+    own: dict[int, list[int]] = {}
+    for number, transition in enumerate(program.transitions):
+        if transition.operator == RECALL:
+            recalls.setdefault(transition.recalls, []).append(number)
+        for beginning in program.beginnings(number):
+            begins.setdefault(beginning, []).append(number)
+    for number, sub in enumerate(program.subscriptions):
+        if sub.kind == LOOKS_BACK:
+            backs.setdefault(sub.choice, []).append(number)
+    for channel, number in channels.items():
+        if not channel[2]:
+            own.setdefault(channel[0], []).append(number)
     rows = []
     for number, choice in enumerate(program.choices):
         assigned = [program.slot(p.variable.name) for p in choice.parts if isinstance(p, Assignment)]
-        own = [(i, sub) for i, sub in subs if sub.choice == number]
         rows.append(
             [
-                choice.step,
                 slow[number],
                 lists.add([int(gpm in choice.gpms) for gpm in program.counters])[0],
+                _number(choice.repetition),
                 *lists.add(list(choice.slots)),
-                *lists.add(list(choice.rebinds)),
                 *lists.add(assigned),
-                *lists.add([i for i, t in transitions if t.operator == BEGIN and t.target == choice.step]),
-                *lists.add([i for i, t in transitions if t.operator == RECALL and t.recalls == number]),
-                *lists.add([i for i, sub in own if sub.kind in (EXTENDS, GUARDS)]),
-                *lists.add([i for i, sub in own if sub.kind == LOOKS_BACK]),
+                *lists.add(begins.get(number, [])),
+                *lists.add(recalls.get(number, [])),
+                *lists.add(own.get(number, [])),
+                *lists.add(backs.get(number, [])),
                 *lists.add(codes[number]),
             ]
         )
     return rows
 
 
-def _steps(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+def _states(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+    leaving: dict[int, list[int]] = {}
+    for number, transition in enumerate(program.transitions):
+        if transition.operator not in (BEGIN, RECALL):
+            leaving.setdefault(transition.source, []).append(number)
+    return [lists.add(leaving.get(state, [])) for state in range(program.states)]
+
+
+def _subs(program: SequenceProgram, channels: dict[Channel, int]) -> list[list[int]]:
     return [
         [
-            int(isinstance(step.quantifier, Repeat)),
-            *lists.add(
-                [
-                    i
-                    for i, t in enumerate(program.transitions)
-                    if t.source == number and t.operator not in (BEGIN, RECALL)
-                ]
-            ),
+            sub.transition,
+            sub.kind,
+            channels[_channel(sub)],
+            sub.situation,
+            int(sub.strict),
+            int(sub.counts),
+            sub.after,
+            NEVER if sub.within is None else sub.within,
         ]
-        for number, step in enumerate(program.query.sequence.steps)
+        for sub in program.subscriptions
     ]
 
 
-def _subs(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
-    return [[sub.transition, sub.kind, *lists.add(list(sub.slots))] for sub in program.subscriptions]
-
-
 def _transitions(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+    own: dict[int, list[int]] = {}
+    for number, sub in enumerate(program.subscriptions):
+        own.setdefault(sub.transition, []).append(number)
     return [
         [
             t.target,
             t.operator,
-            int(t.loops),
-            -1 if t.rooted is None else int(t.rooted),
-            t.low,
-            t.high,
-            int(bool(t.guards) and t.operator == WAIT),
+            t.situation,
+            int(t.guarded),
             t.begins,
-            *lists.add([i for i, sub in enumerate(program.subscriptions) if sub.transition == number]),
+            NEVER if t.within is None else t.within,
+            *lists.add(own.get(number, [])),
+            *lists.add([value for bound in t.bounds for value in bound]),
+            *lists.add(list(t.sets)),
+            *lists.add(list(t.adds)),
         ]
         for number, t in enumerate(program.transitions)
+    ]
+
+
+def _situations(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
+    return [
+        [
+            _number(situation.context.again),
+            *lists.add(list(situation.unbinds)),
+            *lists.add(list(situation.context.begins)),
+        ]
+        for situation in program.situations
     ]
 
 
@@ -199,7 +259,7 @@ def _codes(program: SequenceProgram) -> tuple[list[list[int]], list[int]]:
         for part in choice.parts:
             if not isinstance(part, Condition):
                 continue
-            compiled = stack_code(part, program)
+            compiled = stack_code(part, program, choice.repetition)
             if compiled is None:
                 needs_evaluator = True
                 continue
@@ -208,7 +268,11 @@ def _codes(program: SequenceProgram) -> tuple[list[list[int]], list[int]]:
                 if code[position] == 2:  # LOAD_CONSTANT counts through the whole program
                     code[position + 1] += known
             known += len(compiled.constants)
-            flat += [len(code), int(compiled.after_first), *code]
+            told = compiled.after_first and choice.repetition is not None
+            counter = (
+                program.loops.index(choice.repetition) if told and choice.repetition in program.loops else -1
+            )
+            flat += [len(code), int(compiled.after_first), counter, *code]
         codes.append(flat)
         slow.append(int(needs_evaluator))
     return codes, slow
@@ -233,8 +297,11 @@ class Rows(NamedTuple):
         return len(self.ids)
 
 
-PARENT, CHOICE, KEY, ROOTED, ITERATION, TIME, START, ORDINAL, LOW, HIGH, DEADLINE = range(11)
-OF, IN, USED, BLOCKED, ALIVE = range(5)
+PARENT, CHOICE, KEY, BY, TIME, START, ORDINAL, LOW, HIGH, DEADLINE = range(10)
+"""Of a partial: the one it extends, the choice and the partition, the transition it came by, times and positions, and the end of its
+window."""
+OF, IN, USED, BLOCKED, ALIVE, UNTIL = range(6)
+"""Of a run: its partial and its transition, when it was first extended and first guarded, whether it waits, and until when."""
 PARTIALS, RUNS, MATCHES, WAITING, DEAD = range(5)
 
 
@@ -249,7 +316,7 @@ class Store(NamedTuple):
     """Partials, runs, matches, waiting (trailing) runs, dead runs."""
     partials: Longs
     slots: Ints
-    """Of every partial: its variables, then its tracked functions, then its counters."""
+    """Of every partial: its variables, its tracked functions, its counters, and the iterations of counted repetitions."""
     events: Longs
     runs: Longs
     entries: Ints

@@ -25,9 +25,9 @@ from spaseq.algebra.expressions import (
     Exists,
     Expression,
     FunctionCall,
+    GpmFunction,
     In,
     Iterated,
-    IterationCount,
     Or,
     Term,
     Unary,
@@ -194,7 +194,7 @@ def ids(expression: Expression, table: Table, frame: Frame) -> Ids:
         case FunctionCall(function, arguments):
             assert isinstance(function.term, NamedNode)
             return _apply(function.term.value, arguments, table, frame)
-        case Aggregate() | Iterated() | IterationCount():
+        case Aggregate() | Iterated() | GpmFunction():
             raise AssertionError(f"{type(expression).__name__} has no value on a single solution")
         case _:
             assert_never(expression)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 
 from spaseq.algebra.expressions import Aggregate, Expression, Var
 from spaseq.columnar.expressions import holds, ids
@@ -18,6 +18,9 @@ from spaseq.columnar.table import Ids, Mask, Table
 from spaseq.columnar.views import Views
 from spaseq.model.batch import EMPTY
 from spaseq.model.dictionary import TermDictionary
+from spaseq.temporal.instants import XSD, format_instant
+
+_DATE_TIME = NamedNode(XSD + "dateTime")
 
 
 class RowEvaluator:
@@ -52,3 +55,7 @@ class RowEvaluator:
     def encode(self, number: int) -> int:
         """The id of an integer."""
         return self._dictionary.encode(Literal(number))
+
+    def encode_instant(self, instant: int) -> int:
+        """The id of an ``xsd:dateTime``."""
+        return self._dictionary.encode(Literal(format_instant(instant), datatype=_DATE_TIME))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import assert_never
 
 import numpy as np
@@ -11,12 +12,12 @@ import numpy.typing as npt
 from pyoxigraph import BlankNode, Triple
 
 from spaseq.algebra.events import AskForm, ConstructForm, Form, SelectForm
-from spaseq.algebra.expressions import Constant, Iterated, IterationCount, Term, Var
+from spaseq.algebra.expressions import Constant, GpmFunction, Iterated, Term, Var
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.algebra.scope import expression_variables
 from spaseq.automaton.evaluator import Evaluator
 from spaseq.automaton.stage import Found
-from spaseq.automaton.verdicts import column_name, functions_in, over_columns
+from spaseq.automaton.verdicts import column_name, event_value, functions_in, over_columns
 from spaseq.engine.events import EventLog
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import Match, MatchedEvent, Numbering, match_identity, match_key
@@ -28,6 +29,18 @@ Mask = npt.NDArray[np.bool_]
 
 Matched = tuple[tuple[str, int, int, int, bytes], ...]
 """The events of a match: GPM, stream, instant, id of the graph's name, digest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranks:
+    """Of every answer: its partition, the instant of its last event, and the serial numbers of its events, ascending."""
+
+    keys: Ints
+    last: Longs
+    events: list[tuple[int, ...]]
+
+    def take(self, rows: npt.NDArray[np.integer]) -> Ranks:
+        return Ranks(self.keys[rows], self.last[rows], [self.events[row] for row in rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +57,28 @@ class Answers:
     """Empty if events are not kept."""
     generation: int
     """The generation of the dictionary that the ids belong to."""
+    ranks: Ranks | None = None
+    """What AFTER MATCH SKIP chooses by, if the query has it."""
 
     def __len__(self) -> int:
         return len(self.time)
 
     def take(self, rows: Mask | npt.NDArray[np.integer]) -> Answers:
-        numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+        numbers: npt.NDArray[np.integer] = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows  # type: ignore[assignment]
         return Answers(
             self.time[rows],
             self.start[rows],
             {name: ids[rows] for name, ids in self.columns.items()},
             [self.events[number] for number in numbers] if self.events else [],
             self.generation,
+            None if self.ranks is None else self.ranks.take(numbers),
         )
 
     def remapped(self, mapping: Ints, generation: int) -> Answers:
         """The same answers after a compaction of the dictionary (old id to new id)."""
         columns = {name: mapping[ids] for name, ids in self.columns.items()}
         events = [tuple((g, s, t, int(mapping[n]), d) for g, s, t, n, d in row) for row in self.events]
-        return Answers(self.time, self.start, columns, events, generation)
+        return Answers(self.time, self.start, columns, events, generation, self.ranks)
 
 
 def stacked(parts: list[Answers]) -> Answers:
@@ -74,7 +90,41 @@ def stacked(parts: list[Answers]) -> Answers:
         {name: np.concatenate([part.columns[name] for part in parts]) for name in parts[0].columns},
         [events for part in parts for events in part.events],
         generation,
+        _stacked_ranks([part.ranks for part in parts if part.ranks is not None]),
     )
+
+
+def _stacked_ranks(parts: list[Ranks]) -> Ranks | None:
+    if not parts:
+        return None
+    return Ranks(
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.last for part in parts]),
+        [events for part in parts for events in part.events],
+    )
+
+
+def skipping(answers: Answers, kept: Longs) -> Answers:
+    """AFTER MATCH SKIP PAST LAST EVENT: the answers that start behind the last event of every one kept before.
+
+    Answers are ranked by instant, start and events (SEMANTICS 1.11). ``kept`` holds the latest event of the answers kept in
+    each partition, and is brought up to date.
+    """
+    ranks = answers.ranks
+    assert ranks is not None
+
+    def rank(row: int) -> tuple[int, int, tuple[int, ...], int]:
+        return int(answers.time[row]), int(answers.start[row]), ranks.events[row], int(ranks.keys[row])
+
+    order = sorted(range(len(answers)), key=rank)
+    keep = np.zeros(len(answers), np.bool_)
+    for _, equal in groupby(order, key=rank):
+        rows = list(equal)
+        key = int(ranks.keys[rows[0]])
+        if int(answers.start[rows[0]]) > int(kept[key]):
+            keep[rows] = True
+            kept[key] = max(int(ranks.last[row]) for row in rows)
+    return answers.take(np.flatnonzero(keep))
 
 
 def distinct(answers: Answers, identities: list[str] | None = None) -> Answers:
@@ -117,17 +167,29 @@ def answer_columns(
             elif item.expression is not None:
                 reads = {n: scope[n] for n in expression_variables(item.expression) if n in scope}
                 for node in functions_in(item.expression):
-                    reads[column_name(node)] = _function(program, found, node, evaluator)
+                    reads[column_name(node)] = _function(program, found, node, evaluator, log)
                 scope[name] = evaluator.values(over_columns(item.expression), reads, len(found))
             columns[name] = scope[name]
     elif isinstance(form, ConstructForm):
         columns = scope
-    return Answers(found.time, found.start, columns, _events(program, found, log), generation)
+    ranks = None
+    if program.query.rewritten.skip_past:
+        events = [
+            tuple(sorted(serial for _, serials in chain for serial in serials)) for chain in found.chains
+        ]
+        ranks = Ranks(found.keys, found.last, events)
+    named = _events(program, found, log) if log.with_events else []
+    return Answers(found.time, found.start, columns, named, generation, ranks)
 
 
-def _function(program: Program, found: Found, node: Iterated | IterationCount, evaluator: Evaluator) -> Ints:
+def _function(
+    program: Program, found: Found, node: Iterated | GpmFunction, evaluator: Evaluator, log: EventLog
+) -> Ints:
     sequence = program.sequence
-    if isinstance(node, IterationCount):
+    if isinstance(node, GpmFunction) and node.name != "COUNT":
+        events = found.told[node.gpm]
+        return np.array([event_value(node.name, evaluator, log, *event) for event in events], np.int32)
+    if isinstance(node, GpmFunction):
         counts = found.counters[:, sequence.counters.index(node.gpm)]
         return np.array([evaluator.encode(int(count)) for count in counts], np.int32)
     if node.name in ("FIRST", "LAST", "PREV"):

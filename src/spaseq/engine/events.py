@@ -10,7 +10,6 @@ import numpy.typing as npt
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import event_digest
-from spaseq.model.terms import Term
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -19,7 +18,10 @@ Ints = npt.NDArray[np.int32]
 class EventLog:
     """Events by serial number, as columns; those that no match can name any more are dropped."""
 
-    def __init__(self, *, digests: bool) -> None:
+    def __init__(self, dictionary: TermDictionary, *, events: bool = True, digests: bool = False) -> None:
+        self._dictionary = dictionary
+        self.with_events = events
+        """Whether answers name their events."""
         self.with_digests = digests
         self.serials: Longs = np.zeros(0, np.int64)
         self.times: Longs = np.zeros(0, np.int64)
@@ -80,10 +82,10 @@ class EventLog:
     def remap(self, mapping: Ints) -> None:
         self.names = mapping[self.names]
 
-    def name(self, place: int, dictionary: TermDictionary) -> Term | None:
-        """The name of an event's graph."""
-        known = int(self.names[place])
-        return dictionary.decode(known) if known else None
+    def graph(self, serial: int) -> int:
+        """The id of the name of an event's graph if that is an IRI, else 0."""
+        known = int(self.names[np.searchsorted(self.serials, serial)])
+        return known if known and self._dictionary.ntriples(known).startswith("<") else 0
 
 
 def digests_of(

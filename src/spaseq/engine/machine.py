@@ -6,7 +6,7 @@ Hosts differ in how events reach a machine and where its answers go; what happen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from spaseq.engine.answers import (
     distinct,
     first_only,
     matches,
+    skipping,
     stacked,
 )
 from spaseq.engine.events import EventLog
@@ -87,18 +88,21 @@ class Machine:
         self.options = options
         self._now = now
         self.evaluator = RowEvaluator(dictionary, now=now)
+        self.events = EventLog(
+            dictionary, events=options.with_events, digests=options.with_identity and options.with_events
+        )
         self.stage = SequenceStage(
             program.sequence,
             self.evaluator,
+            self.events,
             max_runs=options.max_runs,
             max_memory=options.max_memory,
             compile_kernels=options.compile_kernels,
-            with_events=options.with_events,
+            with_events=options.with_events or program.query.rewritten.skip_past,
             bag_slots=program.bag_slots,
             recycle=program.query.optimisations.recycle_memory,
         )
         self.assembler = Assembler(program.sequence, self.stage.memory.keys)
-        self.events = EventLog(digests=options.with_identity and options.with_events)
         self._constants = self._encoded_constants()
         self._observed = Observed() if program.query.optimisations.lazy_conjunction else None
         self.open_answers: Answers | None = None
@@ -111,13 +115,15 @@ class Machine:
     @property
     def needs_whole_instants(self) -> bool:
         """True if positions among simultaneous events matter, so that no instant may come in pieces."""
-        return isinstance(self.program.query.rewritten.window, EventWindow)
+        query = self.program.query.rewritten
+        return isinstance(query.window, EventWindow) or query.skip_past
 
     @property
     def _holds_answers(self) -> bool:
-        """True if an answer is certain only when its instant is over: DISTINCT and ASK choose among equals."""
-        form = self.program.query.rewritten.form
-        return isinstance(form, AskForm) or (isinstance(form, SelectForm) and form.distinct)
+        """True if an answer is certain only when its instant is over: DISTINCT, ASK and skipping choose among several."""
+        query = self.program.query.rewritten
+        chooses = isinstance(query.form, SelectForm) and query.form.distinct
+        return chooses or isinstance(query.form, AskForm) or query.skip_past
 
     def step(self, batch: EventBatch, now: int) -> Answers:
         """Handle events in time order; events at ``now`` may still come, earlier ones may not."""
@@ -148,11 +154,12 @@ class Machine:
         if owned is not None and len(found):
             found = found.take(np.flatnonzero(owned(found)))
         answers = answer_columns(self.program, found, self.evaluator, self.events, self.dictionary.generation)
+        certain = self._certain(answers, now)
         if self.stage.memory.has_idle_keys():
             self.stage.memory.sweep(now)
             self.forget_keys()
         self._forget_events()
-        return self._certain(answers, now)
+        return certain
 
     def finish(self) -> Answers:
         """No event will come any more: everything that waited for time is decided."""
@@ -194,9 +201,14 @@ class Machine:
             answers = stacked([self.open_answers, answers])
         over = answers.time < now
         self.open_answers = answers.take(~over)
-        ready = self._distinct(answers.take(over))
-        if not isinstance(self.program.query.rewritten.form, AskForm):
-            return ready
+        ready = answers.take(over)
+        query = self.program.query.rewritten
+        if query.skip_past:
+            ready = skipping(ready, self.stage.memory.keys.skipped)
+        if not isinstance(query.form, AskForm):
+            chooses = isinstance(query.form, SelectForm) and query.form.distinct
+            return self._distinct(ready) if chooses else ready
+        ready = self._distinct(ready)
         ready = first_only(ready) if not self.answered else ready.take(np.zeros(len(ready), np.bool_))
         self.answered = self.answered or len(ready) > 0
         return ready
@@ -221,9 +233,14 @@ class Machine:
 
     def forget_keys(self) -> None:
         """Drop the partitions in which, after a sweep, nothing waits, nor a conjunction of the open instant."""
-        numbers = self.stage.memory.forget_keys(self.assembler.open_keys)
-        if numbers is not None:
-            self.assembler.renumber(numbers)
+        held = self.open_answers.ranks if self.open_answers is not None else None
+        used = self.assembler.open_keys if held is None else np.union1d(self.assembler.open_keys, held.keys)
+        numbers = self.stage.memory.forget_keys(used)
+        if numbers is None:
+            return
+        self.assembler.renumber(numbers)
+        if self.open_answers is not None and held is not None:
+            self.open_answers = replace(self.open_answers, ranks=replace(held, keys=numbers[held.keys]))
 
     def _forget_events(self) -> None:
         """Drop the events that no partial match rests on any more, nor a conjunction of the open instant."""

@@ -140,7 +140,7 @@ class Session:
     @property
     def keeps_names(self) -> bool:
         """True if graph names are asked for."""
-        return self._identified
+        return self._identified or any(run.program.sequence.reads_names for run in self.runs)
 
     @property
     def needs_whole_instants(self) -> bool:

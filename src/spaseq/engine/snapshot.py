@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from spaseq.automaton.occurrences import Occurrences
 from spaseq.automaton.tables import PARTIALS, RUNS
-from spaseq.engine.answers import Answers
+from spaseq.engine.answers import Answers, Ranks
 from spaseq.engine.machine import Machine
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.errors import SpaseqError
@@ -94,7 +94,7 @@ def _save_memory(machine: Machine, terms: _Terms, arrays: Arrays, header: dict[s
     arrays["partial.events"], arrays["runs"] = store.events[:partials], store.runs[:runs]
     keys = memory.keys
     header["keys"] = [[int(terms.number[i]) for i in key] for key in keys.numbers]
-    for name in ("time", "ordinal", "floor", "position"):
+    for name in ("time", "ordinal", "floor", "position", "skipped"):
         arrays[f"keys.{name}"] = getattr(keys, name)[: len(keys.numbers)]
     header["memory"] = {"live": memory.live, "peak": memory.peak}
 
@@ -119,6 +119,9 @@ def _save_open(machine: Machine, terms: _Terms, arrays: Arrays, header: dict[str
         ],
     }
     arrays["answers.time"], arrays["answers.start"] = answers.time, answers.start
+    if answers.ranks is not None:
+        arrays["answers.keys"], arrays["answers.last"] = answers.ranks.keys, answers.ranks.last
+        header["answers"]["ranks"] = [list(events) for events in answers.ranks.events]
     for number, ids in enumerate(answers.columns.values()):
         arrays[f"answers.{number}"] = terms.of(ids)
 
@@ -147,7 +150,7 @@ def restore_machine(machine: Machine, blob: bytes, buffer: ReorderBuffer | None 
     for key in header["keys"]:
         memory.keys.number(tuple(int(ids[i]) for i in key))
     count = len(header["keys"])
-    for name in ("time", "ordinal", "floor", "position"):
+    for name in ("time", "ordinal", "floor", "position", "skipped"):
         getattr(memory.keys, name)[:count] = arrays[f"keys.{name}"]
     slots = arrays["slots"]
     slots[:, : machine.id_slots] = ids[slots[:, : machine.id_slots]]
@@ -202,7 +205,15 @@ def _answers(
             for row in header["answers"]["events"]
         ],
         generation,
+        _ranks(header, arrays),
     )
+
+
+def _ranks(header: dict[str, Any], arrays: Arrays) -> Ranks | None:
+    if "ranks" not in header["answers"]:
+        return None
+    events = [tuple(map(int, row)) for row in header["answers"]["ranks"]]
+    return Ranks(arrays["answers.keys"], arrays["answers.last"], events)
 
 
 def _restore_events(

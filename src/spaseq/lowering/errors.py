@@ -96,7 +96,7 @@ class NoPositiveStep(QueryError):
     """A sequence in which every step may be missing."""
 
     code = "SPQ210"
-    message_template = "no step of SEQ has to occur"
+    message_template = "no step of this sequence has to occur"
     label_template = "only `!` and `?` steps"
     cure_template = "add at least one step without `!` or `?`"
 
@@ -259,7 +259,7 @@ class BadBounds(QueryError):
     code = "SPQ506"
     message_template = "`{{{bounds}}}` is not a range of iterations"
     label_template = "{reason}"
-    cure_template = "write `{{m}}`, `{{m,n}}` or `{{m,}}` with 1 ≤ m ≤ n; for zero or one use `?`"
+    cure_template = "write `{{m}}`, `{{m,n}}` or `{{m,}}` with 0 ≤ m ≤ n and 1 ≤ n"
 
 
 class AggregateOutsideRepetition(QueryError):
@@ -299,6 +299,134 @@ class IterationsNotYetKnown(QueryError):
     message_template = "`{call}` in `{gpm}` reads iterations of the later step `{later}`"
     label_template = "not known yet"
     cure_template = "move the condition to `{later}` or after it"
+
+
+class NestedSequence(QueryError):
+    """A sequence or PERMUTE inside a conjunction or disjunction."""
+
+    code = "SPQ511"
+    message_template = "`&` and `|` join patterns of one instant; this is a sequence"
+    label_template = "has more than one instant"
+    cure_template = "put only GPM names, `&` and `|` here, or write the alternatives as queries of their own"
+
+
+class NegatedGroup(QueryError):
+    """`!` on a sequence in parentheses."""
+
+    code = "SPQ512"
+    message_template = "`!` cannot stand on a sequence in parentheses"
+    label_template = "which of its events must be absent?"
+    cure_template = "negate single steps: `A! ; B`, or a choice: `(A|B)!`"
+
+
+class LongestGroup(QueryError):
+    """LONGEST on the repetition of a sequence."""
+
+    code = "SPQ513"
+    message_template = "LONGEST belongs to the repetition of one choice, not of a sequence"
+    label_template = "a sequence in parentheses"
+    cure_template = "repeat a GPM or a choice: `A+ LONGEST`, `(A|B)+ LONGEST`"
+
+
+class LongestSkipsAny(QueryError):
+    """LONGEST with `[:]` between iterations."""
+
+    code = "SPQ514"
+    message_template = "LONGEST cannot be used with `[:]`, which may pass over iterations"
+    label_template = "no repetition is the longest here"
+    cure_template = "write `[;]` or `[,]` between iterations"
+
+
+class MixedPermute(QueryError):
+    """Two operators in one PERMUTE."""
+
+    code = "SPQ515"
+    message_template = "PERMUTE has one operator between all its items"
+    label_template = "the first one is `{first}`"
+    cure_template = "write `{first}` everywhere in it"
+
+
+class PermuteItem(QueryError):
+    """An item of PERMUTE that is more than a choice."""
+
+    code = "SPQ516"
+    message_template = "an item of PERMUTE is a GPM or a choice, without quantifier and gap"
+    label_template = "not a plain choice"
+    cure_template = "take the mark, the gap or the parentheses away, or move this step out of PERMUTE"
+
+
+class PermuteSize(QueryError):
+    """PERMUTE of one item, or of too many."""
+
+    code = "SPQ517"
+    message_template = "PERMUTE takes 2 to {limit} items, not {number}"
+    label_template = "{number} here"
+    cure_template = "write a single item without PERMUTE; split a longer list into several steps"
+
+
+class RepeatedRepetition(QueryError):
+    """A quantifier on a group that has to have nothing but a repetition."""
+
+    code = "SPQ518"
+    message_template = (
+        "the iterations of this group could not be told apart: all it must have is itself quantified"
+    )
+    label_template = "one quantifier too many"
+    cure_template = "write one quantifier, `A+`, or add a step to the group that cannot be left out"
+
+
+class DefaultOperatorUnclear(QueryError):
+    """A repetition at the start of a repeated group, without its operator."""
+
+    code = "SPQ519"
+    message_template = "`{step}` would mean `;` between its iterations at first and `,` later"
+    label_template = "at the start of SEQ and of a repeated group"
+    cure_template = "say which operator is meant: `{step}[;]` or `{step}[,]`"
+
+
+class BadGap(QueryError):
+    """AFTER or WITHIN on a step where it has no meaning."""
+
+    code = "SPQ520"
+    message_template = "this step cannot have such a gap: {reason}"
+    label_template = "no gap here"
+    cure_template = "remove it, or write it behind a step that certainly follows another event"
+
+
+class TrailingNegationInEventWindow(QueryError):
+    """A negation in last place, in a window counted in events."""
+
+    code = "SPQ521"
+    message_template = "`{step}` at the end of SEQ waits for a time, which a window of EVENTS does not have"
+    label_template = "at the end of SEQ"
+    cure_template = "use a time window or none, or end SEQ with a positive step"
+
+
+class PrevInNegation(QueryError):
+    """PREV in a negated GPM."""
+
+    code = "SPQ522"
+    message_template = "`PREV(?{name})` stands in the negated pattern `{gpm}`, which has no iterations"
+    label_template = "a negated pattern"
+    cure_template = "use LAST(?{name}), or move the condition to a pattern that is repeated"
+
+
+class NeedsHome(QueryError):
+    """A function over iterations of a variable that joins everywhere, inside a group."""
+
+    code = "SPQ523"
+    message_template = "`{call}` ranges over iterations, but `?{name}` is the same in all of them"
+    label_template = "`?{name}` joins across the iterations of the group"
+    cure_template = "use the plain variable, or give it another name outside the group"
+
+
+class UnknownStep(QueryError):
+    """TIME or EVENT of a GPM that is negated or not in SEQ."""
+
+    code = "SPQ524"
+    message_template = "`{call}` needs a pattern that takes an event"
+    label_template = "{reason}"
+    cure_template = "name a pattern of SEQ that is not negated: {known}"
 
 
 # --- window -------------------------------------------------------------------------------------

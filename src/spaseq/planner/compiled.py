@@ -10,7 +10,7 @@ from spaseq.algebra.rules.keep_filters import keep_filters
 from spaseq.algebra.rules.order_edges import order_edges
 from spaseq.algebra.rules.push_filters import push_filters
 from spaseq.algebra.rules.split_filters import split_filters
-from spaseq.automaton import Nfa, compile_automaton
+from spaseq.automaton import Automaton, compile_automaton
 from spaseq.errors import QueryError, QueryWarning
 from spaseq.lowering.errors import NotPartitionable
 from spaseq.lowering.spaseq import lower
@@ -32,7 +32,7 @@ class CompiledQuery:
     algebra: EventQuery
     """Straight from lowering, before any rule: what the judge evaluates."""
     rewritten: EventQuery
-    automaton: Nfa
+    automaton: Automaton
     distribution: Distribution
     warnings: tuple[QueryWarning, ...]
     optimisations: Optimisations = ALL

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from spaseq.algebra.contiguity import uses_strict_contiguity
 from spaseq.algebra.events import EventQuery, EventWindow, TimeWindow
 from spaseq.algebra.visibility import bindable, certain
+from spaseq.automaton import compile_automaton
+from spaseq.automaton.moves import is_strict
 from spaseq.errors import listed
 
 
@@ -37,7 +38,8 @@ class Distribution:
 
 def distribute(query: EventQuery) -> Distribution:
     """The finest distribution that provably changes nothing."""
-    by_window = isinstance(query.window, TimeWindow) and not query.window.sliding
+    # Skipping carries on from one window to the next.
+    by_window = isinstance(query.window, TimeWindow) and not query.window.sliding and not query.skip_past
     if query.partition:
         names = listed(f"?{name}" for name in query.partition)
         return Distribution(
@@ -45,6 +47,14 @@ def distribute(query: EventQuery) -> Distribution:
             query.partition,
             by_window,
             f"PARTITION BY {names} makes every key a query of its own",
+        )
+    if query.skip_past:
+        return Distribution(
+            Unit.WHOLE,
+            (),
+            False,
+            "AFTER MATCH SKIP chooses among the matches of all keys",
+            "add `PARTITION BY` with the variable that all steps share",
         )
     keys = common_keys(query)
     if not keys:
@@ -60,7 +70,7 @@ def distribute(query: EventQuery) -> Distribution:
             f"add `PARTITION BY ?{keys[0]}`, or use a time window",
         )
     shown = f"?{keys[0]}"
-    if uses_strict_contiguity(query):
+    if is_strict(compile_automaton(query)):
         return Distribution(
             Unit.KEY_AND_TICKS,
             keys[:1],

@@ -75,6 +75,11 @@ class Program:
         return knowledge_graphs(self.query.rewritten)
 
     @property
+    def tells_events(self) -> bool:
+        """True if answers depend on which events a match is made of."""
+        return self.query.rewritten.skip_past or self.sequence.reads_names
+
+    @property
     def bag_slots(self) -> tuple[int, ...]:
         """The slots whose iterations SELECT sums up."""
         form = self.query.rewritten.form

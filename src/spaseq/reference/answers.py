@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import groupby
 from typing import assert_never
 
 from pyoxigraph import BlankNode, Triple
@@ -20,8 +21,9 @@ from spaseq.model.matches import Match, MatchedEvent, Numbering, event_digest, m
 from spaseq.reference.iterations import with_values
 from spaseq.reference.partitions import partitions
 from spaseq.reference.runs import Numbered, Run, Taken
-from spaseq.reference.sequence import Scene, runs
+from spaseq.reference.sequence import Scene
 from spaseq.reference.sparql import EMPTY, Knowledge, Solution, solutions, value_of
+from spaseq.reference.unrolling import runs
 from spaseq.reference.windows import frames
 
 
@@ -37,15 +39,31 @@ def answers(
     _require(query, knowledge)
     known = _in_order(query, events)
     rows = {event: _rows(query, event, knowledge) for event in known}
-    found: dict[object, Run] = {}
+    found: list[Run] = []
     for key, own in partitions(query, known):
+        chosen: dict[object, Run] = {}
         numbered = tuple(Numbered(event, position) for position, event in enumerate(own))
         for frame in frames(query.window, numbered):
             taken = [Taken(name, e, m) for e in frame.events for name, m in rows[e.event]]
             by_gpm = {name: [row for row in taken if row.gpm == name] for name in query.names}
             for run in runs(Scene(query, frame.events, by_gpm, key, frame.end)):
-                found.setdefault(_choice(run, key), run)
-    return _formed(query, list(found.values()), normal_text)
+                chosen.setdefault(_choice(run, key), run)
+        found += _skipping(chosen.values()) if query.skip_past else chosen.values()
+    return _formed(query, found, normal_text)
+
+
+def _skipping(found: Iterable[Run]) -> list[Run]:
+    """AFTER MATCH SKIP PAST LAST EVENT: a match must start behind the last event of every match kept before (1.11)."""
+    ordered = sorted(found, key=_rank)
+    kept: list[Run] = []
+    for _, equal in groupby(ordered, key=_rank):
+        last = max((taken.event.time for run in kept for taken in run.taken), default=None)
+        kept += [run for run in equal if last is None or run.start > last]
+    return kept
+
+
+def _rank(run: Run) -> tuple[int, int, list[int]]:
+    return run.last, run.start, sorted(taken.event.position for taken in run.taken)
 
 
 def _require(query: EventQuery, knowledge: Knowledge) -> None:
@@ -84,7 +102,7 @@ def _choice(run: Run, key: Solution) -> object:
 def _formed(query: EventQuery, found: list[Run], normal_text: str) -> list[Match]:
     """The answers; DISTINCT and ASK keep the earliest start, and where starts are equal the least identity."""
     reports = {id(run): _reported(query, run) for run in found}
-    keys = {id(run): _key(query, run, reports[id(run)], normal_text) for run in found}
+    keys = {id(run): _key(run, reports[id(run)], normal_text) for run in found}
     found = sorted(found, key=lambda run: (run.last, run.start, match_identity(keys[id(run)], 0)))
     match query.form:
         case AskForm():
@@ -106,20 +124,14 @@ def _formed(query: EventQuery, found: list[Run], normal_text: str) -> list[Match
     return matches
 
 
-def _in_step_order(query: EventQuery, run: Run) -> list[Taken]:
-    order = {name: index for index, name in enumerate(query.names)}
-    return sorted(run.taken, key=lambda t: (query.step_of(t.gpm), t.event.time, order[t.gpm]))
-
-
-def _key(query: EventQuery, run: Run, report: Solution, text: str) -> bytes:
-    events = ((t.gpm, _digest(t.event.event)) for t in _in_step_order(query, run))
+def _key(run: Run, report: Solution, text: str) -> bytes:
+    events = ((t.gpm, _digest(t.event.event)) for t in run.taken)
     return match_key(text, events, ((name, str(term)) for name, term in report.items()))
 
 
 def _match(query: EventQuery, run: Run, report: Solution, identity: str) -> Match:
     events = tuple(
-        MatchedEvent(t.gpm, t.event.event.stream, t.event.time, t.event.event.name)
-        for t in _in_step_order(query, run)
+        MatchedEvent(t.gpm, t.event.event.stream, t.event.time, t.event.event.name) for t in run.taken
     )
     if not isinstance(query.form, ConstructForm):
         truth = True if isinstance(query.form, AskForm) else None
@@ -136,7 +148,7 @@ def _reported(query: EventQuery, run: Run) -> Solution:
     """The bindings that a match reports: those of SELECT, or those of the template of CONSTRUCT."""
     match query.form:
         case SelectForm():
-            return _selected(query.form, run)
+            return _selected(query, query.form, run)
         case ConstructForm(template):
             nodes = [node for t in template for node in (t.subject, t.predicate, t.object)]
             names = [node.name for node in nodes if isinstance(node, Var) and not node.hidden]
@@ -147,13 +159,14 @@ def _reported(query: EventQuery, run: Run) -> Solution:
             assert_never(query.form)
 
 
-def _selected(form: SelectForm, run: Run) -> Solution:
+def _selected(query: EventQuery, form: SelectForm, run: Run) -> Solution:
     scope: Solution = dict(run.mapping)
     selected: Solution = {}
     for item in form.items:
         name = item.variable.name
         if item.expression is not None:
-            term = value_of(with_values(item.expression, run.iterations, None), scope)
+            expression = with_values(item.expression, run.items, dict(query.homes))
+            term = value_of(expression, scope)
             scope.update({} if term is None else {name: term})
         if name in scope:
             selected[name] = scope[name]

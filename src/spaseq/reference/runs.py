@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spaseq.algebra.events import NO_GAP, Gap, Step
 from spaseq.model.events import GraphEvent
 from spaseq.reference.sparql import Solution
+
+Path = tuple[tuple[int, int], ...]
+"""The iterations that a flat step lies in, outermost first: the number of the repetition's step, and which iteration."""
 
 
 @dataclass(frozen=True)
@@ -39,23 +43,54 @@ class Occurrence:
 
 
 @dataclass(frozen=True)
-class Iteration:
-    """One iteration of a repeated step: which GPMs took part and what it binds."""
+class Flat:
+    """A step of a flat sequence (SEMANTICS 1.11): which step, in which iterations, and how long after the last event."""
 
-    step: int
-    gpms: tuple[str, ...]
-    mapping: Solution
+    step: Step
+    path: Path = ()
+    gap: Gap = NO_GAP
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A flat step that must be absent: ``kind`` is `NEGATED`, `SKIPPED` or `LONGEST`.
+
+    ``contiguous`` is true if only the very next instant counts; ``within`` is how long a negation lasts.
+    """
+
+    flat: Flat
+    kind: str
+    contiguous: bool = False
+    within: int | None = None
+
+
+NEGATED, SKIPPED, LONGEST = "negated", "skipped", "longest"
+
+
+@dataclass(frozen=True)
+class Item:
+    """One flat step of a match so far: where it stands, what it took, and the mapping of the match behind it."""
+
+    path: Path
+    taken: tuple[Taken, ...]
+    own: Solution
+    """What this step binds."""
+    after: Solution
 
 
 @dataclass(frozen=True)
 class Run:
-    """A timed mapping ``(μ, t₁, t₂)`` of a sequence, its events, and its iterations so far."""
+    """A timed mapping ``(μ, t₁, t₂)`` of a sequence, and the flat steps that it took."""
 
     mapping: Solution
     start: int
     last: int
-    taken: tuple[Taken, ...] = ()
-    iterations: tuple[Iteration, ...] = ()
+    items: tuple[Item, ...] = ()
+
+    @property
+    def taken(self) -> tuple[Taken, ...]:
+        """The events in the order of the flat sequence."""
+        return tuple(taken for item in self.items for taken in item.taken)
 
 
 def compatible(left: Solution, right: Solution) -> bool:

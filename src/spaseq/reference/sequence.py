@@ -1,32 +1,36 @@
-"""Sequences over the events of one window and one partition (SEMANTICS 1.3 to 1.6)."""
+"""One flat sequence over the events of one window and one partition (SEMANTICS 1.3 to 1.6)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 
 from spaseq.algebra.events import (
-    Absent,
     Assignment,
     Contiguity,
     Element,
     EventQuery,
     Gpm,
-    Maybe,
-    Once,
-    Repeat,
-    Step,
     TimeWindow,
     choices,
     gpms,
 )
 from spaseq.algebra.stateful import stateful_parts
-from spaseq.algebra.visibility import bindable
 from spaseq.reference.iterations import with_values
-from spaseq.reference.runs import Iteration, Numbered, Occurrence, Run, Taken, compatible
+from spaseq.reference.runs import (
+    NEGATED,
+    Flat,
+    Guard,
+    Item,
+    Numbered,
+    Occurrence,
+    Path,
+    Run,
+    Taken,
+    compatible,
+)
 from spaseq.reference.sparql import Solution, holds, value_of
-
-Steps = tuple[Step, ...]
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,12 @@ class Scene:
             Occurrence(time, mapping, taken)
             for choice in choices(element)
             for time in sorted({row.event.time for row in self.rows[choice[0].name]})
-            for taken in product(*(self._at(time, gpm) for gpm in choice))
+            for taken in product(*(self._at(time, gpm) for gpm in self._as_written(choice)))
             if (mapping := _joined(taken)) is not None and compatible(mapping, self.key)
         ]
+
+    def _as_written(self, choice: tuple[Gpm, ...]) -> list[Gpm]:
+        return sorted(choice, key=lambda gpm: self.query.names.index(gpm.name))
 
     def _at(self, time: int, gpm: Gpm) -> list[Taken]:
         return [row for row in self.rows[gpm.name] if row.event.time == time]
@@ -76,67 +83,23 @@ def _joined(taken: tuple[Taken, ...]) -> Solution | None:
     return mapping
 
 
-# --- expansion of `?` (1.6) ---------------------------------------------------------------------
+# --- steps --------------------------------------------------------------------------------------
 
 
-def expansions(steps: Steps) -> list[Steps]:
-    """The sequences without ``?`` whose union is the sequence; operators associate to the left."""
-    *before, last = steps
-    if isinstance(last.quantifier, Maybe):
-        taken = replace(last, quantifier=Once())
-        return expansions((*before, taken)) + expansions(tuple(before))
-    for index, step in enumerate(steps):
-        if isinstance(step.quantifier, Maybe):
-            return [
-                expansion
-                for quantifier in (Once(), Absent())
-                for expansion in expansions(
-                    (*steps[:index], replace(step, quantifier=quantifier), *steps[index + 1 :])
-                )
-            ]
-    return [steps]
-
-
-# --- runs ---------------------------------------------------------------------------------------
-
-
-def runs(scene: Scene) -> list[Run]:
-    """All timed mappings of the query's sequence in a scene, with the events behind them."""
-    return [run for steps in expansions(scene.query.sequence.steps) for run in _chain(scene, steps)]
-
-
-def _chain(scene: Scene, steps: Steps) -> list[Run]:
-    found: list[Run] | None = None
-    guards: list[Step] = []
-    for step in steps:
-        if isinstance(step.quantifier, Absent):
-            guards.append(step)
-            continue
-        found = _begin(scene, step, guards) if found is None else _follow(scene, found, step, guards)
-        found = _repeat(scene, found, step, first_step=_is_first(step, steps))
-        guards = []
-    assert found is not None, "a sequence has a positive step"
-    return _end(scene, found, guards) if guards else found
-
-
-def _is_first(step: Step, steps: Steps) -> bool:
-    return step is next(s for s in steps if not isinstance(s.quantifier, Absent))
-
-
-def _begin(scene: Scene, step: Step, guards: list[Step]) -> list[Run]:
+def begin(scene: Scene, flat: Flat, guards: Iterable[Guard]) -> list[Run]:
     """The first positive step; negations before it look back to the start of the window."""
     empty = Run(scene.key, 0, 0)
     return [
         run
-        for occurrence in scene.occurrences(step.element)
-        if (run := combine(scene, replace(empty, start=occurrence.time), occurrence, step)) is not None
+        for occurrence in scene.occurrences(flat.step.element)
+        if (run := combine(scene, replace(empty, start=occurrence.time), occurrence, flat)) is not None
         and scene.fits(run)
         and not any(
             compatible(run.mapping, absent.mapping)
             for guard in guards
-            for occurrence in scene.occurrences(guard.element)
+            for occurrence in scene.occurrences(guard.flat.step.element)
             if _look_back(scene, run.start) <= occurrence.time < run.start
-            and (absent := combine(scene, empty, occurrence, guard)) is not None
+            and (absent := combine(scene, empty, occurrence, guard.flat)) is not None
         )
     ]
 
@@ -148,22 +111,30 @@ def _look_back(scene: Scene, start: int) -> float:
     return float("-inf")  # the scene itself begins where its window does
 
 
-def _follow(
-    scene: Scene, before: list[Run], step: Step, guards: list[Step], operator: Contiguity | None = None
+def follow(
+    scene: Scene, before: Iterable[Run], flat: Flat, operator: Contiguity | None, guards: Iterable[Guard]
 ) -> list[Run]:
     """``σ • Ψ`` (1.3), with what must be absent in the gap (1.6)."""
-    operator = operator or step.operator
-    candidates = scene.occurrences(step.element)
+    candidates = scene.occurrences(flat.step.element)
     return [
         after
         for run in before
         for occurrence in candidates
-        if run.last < occurrence.time
-        and (after := combine(scene, run, occurrence, step)) is not None
+        if (after := combines(scene, run, occurrence, flat)) is not None
         and scene.fits(after)
-        and _selected(scene, run, occurrence, operator, candidates, step)
-        and not any(_absence_fails(scene, run, guard, until=occurrence.time - 1) for guard in guards)
+        and _selected(scene, run, occurrence, operator, candidates, flat)
+        and not any(_occurs(scene, run, guard, until=occurrence.time - 1) for guard in guards)
     ]
+
+
+def combines(scene: Scene, run: Run, occurrence: Occurrence, flat: Flat) -> Run | None:
+    """The two combined, if the occurrence is later, in the gap, compatible, and the stateful parts hold."""
+    passed = occurrence.time - run.last
+    if passed <= 0 or passed < flat.gap.after:
+        return None
+    if flat.gap.within is not None and passed > flat.gap.within:
+        return None
+    return combine(scene, run, occurrence, flat)
 
 
 def _selected(
@@ -172,82 +143,103 @@ def _selected(
     chosen: Occurrence,
     operator: Contiguity | None,
     candidates: list[Occurrence],
-    step: Step,
+    flat: Flat,
 ) -> bool:
     match operator:
         case Contiguity.STRICT:
             return not any(run.last < event.time < chosen.time for event in scene.events)
         case Contiguity.NEXT:
             return not any(
-                run.last < other.time < chosen.time and combine(scene, run, other, step) is not None
+                other.time < chosen.time and combines(scene, run, other, flat) is not None
                 for other in candidates
             )
         case _:
             return True
 
 
-def _absence_fails(scene: Scene, run: Run, guard: Step, until: int) -> bool:
-    """True if the negated element occurs after the run's last instant, up to ``until`` included."""
+def _occurs(scene: Scene, run: Run, guard: Guard, until: int) -> bool:
+    """True if what must be absent occurs after the run's last instant, up to ``until`` included."""
+    if guard.within is not None:
+        until = min(until, run.last + guard.within)
+    following = min((event.time for event in scene.events if event.time > run.last), default=None)
     return any(
-        run.last < absent.time <= until and combine(scene, run, absent, guard) is not None
-        for absent in scene.occurrences(guard.element)
+        absent.time <= until
+        and (not guard.contiguous or absent.time == following)
+        and combines(scene, run, absent, guard.flat) is not None
+        for absent in scene.occurrences(guard.flat.step.element)
     )
 
 
-def _repeat(scene: Scene, first: list[Run], step: Step, first_step: bool) -> list[Run]:
-    """Kleene plus and bounds (1.5): the union over k of the first iteration and k − 1 further ones."""
-    if not isinstance(step.quantifier, Repeat):
-        return first
-    low, high = step.quantifier.minimum, step.quantifier.maximum
-    operator = step.quantifier.operator(first_step=first_step)
-    found, k = [], 1
-    while first and (high is None or k <= high):
-        found += first if k >= low else []
-        first, k = _follow(scene, first, step, [], operator), k + 1
-    return found
-
-
-def _end(scene: Scene, before: list[Run], guards: list[Step]) -> list[Run]:
-    """Negation in last place: absent until the window ends, which is the instant of the result."""
+def end(scene: Scene, before: Iterable[Run], guards: list[Guard]) -> list[Run]:
+    """Negation in last place: absent until its time or the window ends, which is the instant of the result."""
     return [
-        replace(run, last=end)
+        replace(run, last=max(ends))
         for run in before
         if run.start != scene.end  # on a boundary it counts for the later window only
-        for end in (_window_end(scene, run),)
-        if not any(_absence_fails(scene, run, guard, until=end) for guard in guards)
+        for ends in ([_end_of(scene, run, guard) for guard in guards],)
+        if not any(_occurs(scene, run, guard, until) for guard, until in zip(guards, ends, strict=True))
     ]
 
 
-def _window_end(scene: Scene, run: Run) -> int:
-    """The end of the tumbling window, or ``t₁ + ω``."""
-    assert isinstance(scene.query.window, TimeWindow)
-    return run.start + scene.query.window.size if scene.end is None else scene.end
+def _end_of(scene: Scene, run: Run, guard: Guard) -> int:
+    """Until when a guard in last place lasts."""
+    window = scene.query.window
+    ends = [run.last + guard.within] if guard.kind == NEGATED and guard.within is not None else []
+    if isinstance(window, TimeWindow):
+        ends.append(run.start + window.size if scene.end is None else scene.end)
+    return min(ends)
 
 
 # --- joining an occurrence to a run -------------------------------------------------------------
 
 
-def combine(scene: Scene, run: Run, occurrence: Occurrence, step: Step) -> Run | None:
+def combine(scene: Scene, run: Run, occurrence: Occurrence, flat: Flat) -> Run | None:
     """``μ₁ ∪ μ₂`` if the two are compatible and the stateful parts of the step hold on it (1.3, 1.4)."""
-    index = scene.query.step_of(occurrence.taken[0].gpm)
-    repeated = isinstance(step.quantifier, Repeat)
-    own = {name for gpm in gpms(step.element) for name in bindable(gpm)} & scene.query.iterated
-    before = {name: term for name, term in run.mapping.items() if not (repeated and name in own)}
+    step, homes = flat.step, dict(scene.query.homes)
+    before = _still_bound(run, flat.path, homes)
     if not compatible(before, occurrence.mapping):
         return None
     names = tuple(taken.gpm for taken in occurrence.taken)
     mapping = {**before, **occurrence.mapping}
-    iteration = dict(occurrence.mapping)
-    first = not any(i.step == index for i in run.iterations)
+    own = dict(occurrence.mapping)
+    first = not flat.path or flat.path[-1][1] == 1
     for part in stateful_parts(tuple(gpm for gpm in gpms(step.element) if gpm.name in names)):
-        so_far = run.iterations + ((Iteration(index, names, iteration),) if repeated else ())
-        expression = with_values(part.expression, so_far, index)
+        # The event of a negated step is no part of the match, so it is no iteration.
+        current = () if step.negated else (Item(flat.path, occurrence.taken, own, mapping),)
+        expression = with_values(part.expression, run.items + current, homes, flat.path)
         if isinstance(part, Assignment):
             term, name = value_of(expression, mapping), part.variable.name
             if term is not None and mapping.setdefault(name, term) != term:
-                return None  # a shared variable joins in every iteration (1.5)
-            iteration.update({} if term is None else {name: term})
+                return None  # a variable joins within an iteration of its home (1.5, 1.11)
+            own.update({} if term is None else {name: term})
         elif not (part.after_first and first) and not holds(expression, mapping):
             return None
-    so_far = run.iterations + ((Iteration(index, names, iteration),) if repeated else ())
-    return Run(mapping, run.start, occurrence.time, run.taken + occurrence.taken, so_far)
+    item = Item(flat.path, occurrence.taken, own, mapping)
+    return Run(mapping, run.start, occurrence.time, (*run.items, item))
+
+
+def _still_bound(run: Run, path: Path, homes: dict[str, int]) -> Solution:
+    """The mapping so far as a step in these iterations sees it: a new iteration unbinds what has its home there."""
+    if not run.items:
+        return run.mapping
+    last = run.items[-1].path
+    same = 0
+    while same < min(len(last), len(path)) and last[same] == path[same]:
+        same += 1
+    # The first repetition in which the two differ begins anew, with all that it holds.
+    if same == len(path) or same == len(last) or last[same][0] != path[same][0]:
+        return run.mapping
+    begun = path[same][0]
+    inside = _inside(run, begun, homes)
+    return {name: term for name, term in run.mapping.items() if name not in inside}
+
+
+def _inside(run: Run, repetition: int, homes: dict[str, int]) -> set[str]:
+    """The variables whose home is this repetition or one that lies in it."""
+    nested = {
+        number
+        for item in run.items
+        if repetition in (numbers := [number for number, _ in item.path])
+        for number in numbers[numbers.index(repetition) :]
+    }
+    return {name for name, home in homes.items() if home in nested}

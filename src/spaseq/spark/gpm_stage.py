@@ -83,7 +83,7 @@ class MatchParts:
         options = replace(
             files.options,
             needed_predicates=job.predicates,
-            keep_names=job.provenance,
+            keep_names=job.keeps_names,
             chunk_bytes=settings().task_chunk_bytes,
             judged_bytes=settings().judged_bytes,
         )

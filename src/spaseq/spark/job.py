@@ -77,6 +77,11 @@ class Job:
     def streaming(self) -> bool:
         return bool(self.places)
 
+    @property
+    def keeps_names(self) -> bool:
+        """True if the names of events are asked for."""
+        return self.provenance or any(task.program.sequence.reads_names for task in self.tasks)
+
     def numbers_at_the_end(self, task: Task) -> bool:
         """True if equal matches of a query are numbered when those of all buckets have met."""
         return self.provenance and task.splits_equals

@@ -173,8 +173,9 @@ class Mapper:
         ]
         names = np.zeros(0, np.int32)
         digests = np.zeros((0, DIGEST), np.uint8)
-        if self.job.provenance:
+        if self.job.keeps_names:
             names = batch.names[events]
+        if self.job.provenance:
             known = digests_of(batch, events, self.dictionary, task.program.streams)
             digests = np.frombuffer(b"".join(known), np.uint8).reshape(-1, DIGEST)
         cells = [names, pairs.terms.ravel(), *(rows.terms.ravel() for rows in gpms)]

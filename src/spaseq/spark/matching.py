@@ -231,7 +231,10 @@ def _job(
         options.provenance,
         options.max_runs,
         options.max_memory,
-        ReadOptions(options.timestamp_predicate, keep_names=options.provenance),
+        ReadOptions(
+            options.timestamp_predicate,
+            keep_names=options.provenance or any(task.program.sequence.reads_names for task in tasks),
+        ),
         checked_policy(options.on_bad_input, options.quarantine),
         options.quarantine,
         _microseconds(options.lateness, "lateness"),

@@ -14,7 +14,6 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.algebra.contiguity import uses_strict_contiguity
 from spaseq.algebra.events import EventWindow, TimeWindow
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import Program
@@ -109,7 +108,7 @@ def routing_of(program: Program, buckets: int, salt: int = 0, *, one_place: bool
     window = query.window
     if isinstance(window, EventWindow):
         ticks = Ticks.EVENTS
-    elif uses_strict_contiguity(query):
+    elif program.sequence.counts_instants:
         ticks = Ticks.INSTANTS
     else:
         ticks = Ticks.NONE

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from spaseq.automaton.tables import PARTIALS, RUNS
+from spaseq.automaton.tables import PARTIALS, RUNS, UNTIL
 from spaseq.engine.machine import Machine
 from spaseq.settings import settings
 from spaseq.spark.packing import Arrays, pack, unpack
@@ -23,7 +23,7 @@ from spaseq.spark.texts import encode_terms, texts_of
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
-_KEY_COLUMNS: Final = ("time", "ordinal", "floor", "position")
+_KEY_COLUMNS: Final = ("time", "ordinal", "floor", "position", "skipped")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class _Mark:
     """How far a machine's state is saved."""
 
     partials: int = 0
-    runs: Longs = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+    runs: Longs = field(default_factory=lambda: np.zeros((0, UNTIL + 1), np.int64))
     keys: Longs = field(default_factory=lambda: np.zeros((0, len(_KEY_COLUMNS)), np.int64))
     serial: int = 0
 

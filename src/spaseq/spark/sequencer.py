@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from spaseq.automaton.program import WAIT
 from spaseq.automaton.stage import Found
-from spaseq.automaton.tables import DEADLINE, IN, OF, RUNS, TRANSITION_OPERATOR
+from spaseq.automaton.tables import IN, RUNS, TRANSITION_OPERATOR, UNTIL
 from spaseq.engine.answers import Answers
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions
 from spaseq.model.dictionary import TermDictionary
@@ -68,9 +68,9 @@ class Sequencer:
         runs = store.runs[: int(store.counts[RUNS])]
         runs = runs[memory.alive(now, counted=True)] if len(runs) else runs
         if len(runs):
-            deadline = store.partials[runs[:, OF], DEADLINE]
+            until = runs[:, UNTIL]
             waits = tables.transitions[runs[:, IN], TRANSITION_OPERATOR] == WAIT
-            times += [int(deadline[waits].min())] if waits.any() else [int(deadline.max())]
+            times += [int(until[waits].min())] if waits.any() else [int(until.max())]
         return min(times, default=None)
 
     def advance(self, now: int) -> Answers:
@@ -111,11 +111,12 @@ class Sequencer:
             tables = {gpm.name: MappingTable(nothing, {}) for gpm in program.gpms}
             return machine.step_tables(tables, nothing, nothing, self._no_pairs(), now, self._report)
         ids = encode_terms(self.dictionary, block.terms)
-        # Nobody asks which events a match is made of, unless for its provenance.
+        # Most queries never ask which events a match is made of.
         serials = np.zeros(len(block), np.int64)
-        if self.job.provenance:
-            digests = [row.tobytes() for row in block.digests]
-            serials = machine.events.append_known(block.times, block.streams, ids[block.names], digests)
+        if self.job.provenance or program.tells_events:
+            digests = [row.tobytes() for row in block.digests] if self.job.provenance else None
+            names = ids[block.names] if self.job.keeps_names else np.zeros(len(block), np.int32)
+            serials = machine.events.append_known(block.times, block.streams, names, digests)
         tables = {
             gpm.name: MappingTable(
                 rows.event.astype(np.int64),

@@ -300,12 +300,55 @@ class Disjunction:
 
 
 @dataclass(frozen=True, slots=True)
+class Duration:
+    """A number of units as written: ``5 MINUTES``; ``unit`` is in the singular."""
+
+    size: int
+    unit: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """``AFTER d`` and ``WITHIN d``: how long after the event before it a step may come."""
+
+    after: Duration | None = None
+    within: Duration | None = None
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StepGroup:
+    """``( A ; B )``: a sequence in parentheses that is more than a choice."""
+
+    sequence: SequenceExpression
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Permute:
+    """``PERMUTE ( A ; B ; C )``: the items in any order."""
+
+    sequence: SequenceExpression
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Gapped:
+    """A step with a gap before it."""
+
+    body: Step
+    gap: Gap
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Quantified:
-    """A step with ``+``, ``{m,n}``, ``?`` or ``!``.
+    """A step with ``+``, ``*``, ``{m,n}``, ``?`` or ``!``.
 
     ``mark`` is that character ("{" for bounds). The parser accepts a mark in places where it has no
     meaning (inside ``&``, ``|`` or another mark) so that the check can say what to write instead.
-    ``between`` is the operator in ``+[;]``, or "".
+    ``between`` is the operator in ``+[;]``, or ""; ``gap`` what stands behind it there.
     """
 
     body: Step
@@ -313,18 +356,24 @@ class Quantified:
     minimum: int = 1
     maximum: int | None = None
     between: str = ""
+    gap: Gap | None = None
+    longest: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Step: TypeAlias = Name | Conjunction | Disjunction | Quantified
+Step: TypeAlias = Name | Conjunction | Disjunction | Quantified | StepGroup | Permute | Gapped
 
 
 @dataclass(frozen=True, slots=True)
 class SequenceExpression:
-    """Steps with the operators between them: ``len(operators) == len(steps) - 1``, each of ``, ; :``."""
+    """Steps with the operators between them: ``len(operators) == len(steps) - 1``, each of ``, ; :``.
+
+    ``skip_past`` is true behind ``AFTER MATCH SKIP PAST LAST EVENT``, which only SEQ itself can have.
+    """
 
     steps: tuple[Step, ...]
     operators: tuple[str, ...]
+    skip_past: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 

@@ -38,6 +38,10 @@ def run(table: Table, lexer: Lexer, actions: object) -> Any:
             if move is None and token.type == "IRIREF" and _accepts(table, states, "<"):
                 token = lexer.read_again_as_less_than()
                 continue
+            soft = lexer.soft_type(token) if move is None and token.type == "NAME" else None
+            if soft is not None and _accepts(table, states, soft):
+                token = token._replace(type=soft)
+                continue
             if move is None:
                 raise Rejected(token, _expected(table, states), previous)
             if move >= 0:

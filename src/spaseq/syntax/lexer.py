@@ -41,19 +41,23 @@ class Vocabulary:
     ``words`` maps a keyword (upper case, but ``a``) to its token type, and ``words_after`` the same for
     words directly after a token type (``30 MINUTES`` against ``MINUTES(?t)``). After a type in
     ``names_after`` a word is a name, whatever it spells. A type in ``islands`` and the ``(`` after it open
-    an island of sequence tokens that ends with the matching ``)``. After a type in ``counts_names`` and
-    ``(`` a lone word before ``)`` is a name.
+    an island of sequence tokens that ends with the matching ``)``. There words are names, but those in
+    ``soft_words`` have another type where no name can stand, and those in ``called_words`` are keywords before
+    ``(``. After a type in ``counts_names`` and ``(`` a lone word before ``)`` is a name.
     """
 
     words: Mapping[str, str]
     words_after: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     names_after: frozenset[str] = frozenset()
     islands: frozenset[str] = frozenset()
+    soft_words: Mapping[str, str] = field(default_factory=dict)
+    called_words: frozenset[str] = frozenset()
     counts_names: frozenset[str] = frozenset()
 
 
 _SKIP = re.compile(SPACE)
 _BEFORE_CLOSE = re.compile(SPACE + r"\)")
+_BEFORE_OPEN = re.compile(SPACE + r"\(")
 _LINE_END = re.compile(r"[\r\n]|\Z")
 
 # A pair of backslashes is matched first: what follows it is no escape.
@@ -169,10 +173,16 @@ class Lexer:
             kind = "PNAME_NS" if word.find(":") == len(word) - 1 else "PNAME_LN"
         elif kind == "NIL" and self._last in words.islands:
             kind, word, end = "(", "(", at + 1
+        elif kind == "NAME" and word.upper() in words.called_words and _BEFORE_OPEN.match(text, end):
+            kind = word.upper()
         if self._depth or (kind == "(" and self._last in words.islands):
             self._depth += (kind == "(") - (kind == ")")
         self._before, self._last, self._start, self._next = self._last, kind, at, end
         return Token(kind, word, source.origin(at), source.origin(end))
+
+    def soft_type(self, token: Token) -> str | None:
+        """The keyword that a name is where no name can stand."""
+        return self._vocabulary.soft_words.get(token.text.upper()) if self._depth else None
 
     def read_again_as_less_than(self) -> Token:
         """The ``<`` that begins the IRI read last, for the parser to take instead.
@@ -223,8 +233,6 @@ def _bad_character(source: Source, at: int, *, island: bool) -> UnterminatedStri
         hint = "the logical and is written &&"
     elif text[at] == "@":
         hint = 'a language tag is written directly after a string: "chat"@fr'
-    elif text[at] == "*" and island:
-        hint = "one or more is written A+, an optional step A?"
     elif text[at] == "\\":
         hint = "escapes stand inside strings and prefixed names only"
     where = "in SEQ ( … )" if island else "here"

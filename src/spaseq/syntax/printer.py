@@ -15,9 +15,12 @@ from spaseq.syntax.ast import (
     Conjunction,
     Construct,
     Disjunction,
+    Gap,
+    Gapped,
     GpmDefinition,
     GroupPattern,
     Name,
+    Permute,
     Prologue,
     Quantified,
     SelectClause,
@@ -25,6 +28,7 @@ from spaseq.syntax.ast import (
     SparqlQuery,
     SpaseqQuery,
     Step,
+    StepGroup,
     WindowClause,
 )
 from spaseq.syntax.printing.queries import INDENT, Printer
@@ -106,7 +110,7 @@ def _window(window: WindowClause, printer: Printer) -> str:
 
 def _clause(clause: SequenceExpression | GpmDefinition, printer: Printer) -> str:
     if isinstance(clause, SequenceExpression):
-        return f"SEQ ({format_sequence(clause)})"
+        return f"SEQ ({format_sequence(clause)}){' AFTER MATCH SKIP PAST LAST EVENT' if clause.skip_past else ''}"
     return f"DEFINE GPM {clause.name} ON {clause.stream} {printer.group(clause.pattern, INDENT)}"
 
 
@@ -121,15 +125,32 @@ def _step(step: Step, level: int = 1) -> str:
             return _wrapped(" & ".join(_step(part, 3) for part in parts), level > 2)
         case Disjunction(parts):
             return _wrapped(" | ".join(_step(part, 2) for part in parts), level > 1)
+        case StepGroup(sequence):
+            return f"({format_sequence(sequence)})"
+        case Permute(sequence):
+            return f"PERMUTE({format_sequence(sequence)})"
+        case Gapped(body, gap):
+            return f"{_step(body)} {_gap(gap)}"
         case _:
             assert_never(step)
+
+
+def _gap(gap: Gap) -> str:
+    parts = (("AFTER", gap.after), ("WITHIN", gap.within))
+    return " ".join(
+        f"{word} {time.size} {time.unit}{'' if time.size == 1 else 'S'}"
+        for word, time in parts
+        if time is not None
+    )
 
 
 def _mark(step: Quantified, mark: str) -> str:
     if mark == "{":
         most = "" if step.maximum is None else str(step.maximum)
         mark = f"{{{step.minimum}}}" if step.maximum == step.minimum else f"{{{step.minimum},{most}}}"
-    return f"{mark}[{step.between}]" if step.between else mark
+    if step.between:
+        mark += f"[{step.between}{' ' + _gap(step.gap) if step.gap is not None else ''}]"
+    return f"{mark} LONGEST" if step.longest else mark
 
 
 def _wrapped(text: str, needed: bool) -> str:

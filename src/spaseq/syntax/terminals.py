@@ -75,7 +75,7 @@ def terminals(*, ascii_only: bool) -> Terminals:
     sequence = (
         rf"(?P<NAME>[{start}][{word}]*+)",
         r"(?P<INTEGER>[0-9]++)",
-        r"(?P<SIGN>[,;:&|+?!(){}\[\]])",
+        r"(?P<SIGN>[,;:&|+*?!(){}\[\]])",
     )
     return Terminals(
         re.compile("|".join(sparql)), re.compile("|".join(sequence)), re.compile(label), re.compile(local)

@@ -218,7 +218,8 @@ def _query(path: Path, line: int, sections: list[Section]) -> str:
     lines += [f"FROM STREAM {section.head}" for section in _streams(sections)]
     if "partition" in latest:
         lines.append(f"PARTITION BY {latest['partition'].text}")
-    lines += ["WHERE {", f"  SEQ ({sequence})"]
+    steps, skips, rest = sequence.partition(" AFTER MATCH ")
+    lines += ["WHERE {", f"  SEQ ({steps}){skips}{rest}"]
     for name, section in gpms.items():
         if name in used:
             stream = section.head.split()[-1]

@@ -154,7 +154,7 @@ class _Maker:
     def aggregate(self, depth: int, *, iterations: bool) -> ex.Expression:
         if iterations and self.maybe():
             if self.maybe():
-                return ex.IterationCount(self.one_of(GPM_NAMES))
+                return ex.GpmFunction(self.one_of(("COUNT", "TIME", "EVENT")), self.one_of(GPM_NAMES))
             return ex.Iterated(self.one_of(("FIRST", "LAST", "PREV")), self.var())
         name = self.one_of(("COUNT", "GROUP_CONCAT", *AGGREGATES))
         operand = None if name == "COUNT" and self.maybe(3) else self.expression(depth - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pyoxigraph import Quad, QuerySolutions, Store
 
-from spaseq.algebra.expressions import Constant, Iterated, IterationCount, Var
+from spaseq.algebra.expressions import Constant, GpmFunction, Iterated, Var
 from spaseq.algebra.format import format_expression, format_pattern
 from spaseq.algebra.patterns import Pattern, Project
 from spaseq.lowering.sparql import lower_query
@@ -71,7 +71,7 @@ def test_functions_over_iterations_are_readable() -> None:
     """`explain` shows stateful parts with them."""
     assert format_expression(Iterated("PREV", Var("v"))) == "PREV(?v)"
     assert format_expression(Iterated("GROUP_CONCAT", Var("v"), ", ")) == 'GROUP_CONCAT(?v; SEPARATOR=", ")'
-    assert format_expression(IterationCount("A")) == "COUNT(A)"
+    assert format_expression(GpmFunction("COUNT", "A")) == "COUNT(A)"
 
 
 def test_constants_are_printed_with_their_spelling() -> None:

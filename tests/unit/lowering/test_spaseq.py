@@ -95,9 +95,9 @@ def test_conjunction_binds_tighter_than_disjunction() -> None:
     assert [found.name for found in gpms(step.element)] == ["A", "B", "C"]
 
 
-def test_optional_is_open_until_a_rule_decides() -> None:
-    """What skipping means depends on what follows; `expand_optional` knows."""
-    assert lowered("A ; B?", A, B).sequence.steps[1].quantifier == Maybe(None)
+def test_optional_is_a_quantifier() -> None:
+    """What skipping means depends on what follows in a flat sequence."""
+    assert lowered("A ; B?", A, B).sequence.steps[1].quantifier == Maybe()
 
 
 def test_names_keep_the_order_of_seq() -> None:

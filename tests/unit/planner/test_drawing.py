@@ -135,10 +135,9 @@ def test_every_edge_of_every_spec_is_drawn() -> None:
 def test_the_picture_marks_kinds_of_edges_and_the_final_state() -> None:
     """Dashed, grey and red come from classes; the final state has two circles."""
     svg = to_svg(explanation(compile_query(SEQUENCES["mixed"])))
-    for kind in ("take", "skip", "end", "epsilon"):
+    for kind in ("take", "skip", "guard", "epsilon"):
         assert f'class="edge {kind}"' in svg
-    assert svg.count("<circle") == 6
-    assert svg.count('class="bracket"') == 1
+    assert svg.count("<circle") == 7
 
 
 def test_a_long_list_of_streams_is_cut_in_the_label_and_whole_in_the_tooltip() -> None:

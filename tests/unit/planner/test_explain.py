@@ -216,7 +216,7 @@ def test_json_carries_the_fields_of_the_explanation() -> None:
     """Tools can rely on the names; the version says when they change."""
     found = json.loads(explain(compile_query(MIXED), "json"))
     assert list(found) == [item.name for item in fields(Explanation)]
-    assert found["version"] == 1
+    assert found["version"] == 2
     assert found["steps"][3]["gpms"][1]["name"] == "D"
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 from pyoxigraph import Literal, NamedNode, Triple
 
-from spaseq.algebra.events import Absent, Maybe, Once
 from spaseq.errors import InvalidArgument
 from spaseq.model.events import GraphEvent
 from spaseq.planner import compile_query
 from spaseq.reference import answers
-from spaseq.reference.sequence import expansions
 
 P = NamedNode("urn:p")
 
@@ -63,25 +61,6 @@ def test_an_unregistered_background_graph_is_an_error_at_start() -> None:
     text = query("A").replace("?a }", "?a GRAPH <urn:db> { ?s ?p ?o } }")
     with pytest.raises(InvalidArgument, match="no background graph is registered as <urn:db>"):
         answers(compile_query(text).algebra, [], {"urn:other": frozenset()})
-
-
-@pytest.mark.parametrize(
-    ("sequence", "expected"),
-    [
-        ("A ; B", ["A B"]),
-        ("A ; B? ; C", ["A B C", "A B! C"]),
-        ("A ; B?", ["A B", "A"]),
-        ("A? ; B", ["A B", "A! B"]),
-        ("A ; B? ; C?", ["A B C", "A B! C", "A B", "A"]),
-        ("A ; B? ; C!", ["A B C!", "A B! C!"]),
-    ],
-)
-def test_optional_steps_are_written_out(sequence: str, expected: list[str]) -> None:
-    """The union of SEMANTICS 1.6, left-associative."""
-    marks = {Once: "", Absent: "!", Maybe: "?"}
-    found = expansions(compile_query(query(sequence)).algebra.sequence.steps)
-    words = [" ".join(s.element.name + marks[type(s.quantifier)] for s in steps) for steps in found]  # type: ignore[union-attr,index]
-    assert words == expected
 
 
 def test_the_identity_depends_on_query_events_and_patterns_only() -> None:

@@ -78,7 +78,7 @@ SPASEQ = [
     (errors.UnexpectedToken, "ASK WITHIN 5 FROM STREAM S <urn:s> {}", 1, 14, "MINUTES"),
     (errors.UnexpectedToken, "SELECT REDUCED ?x FROM STREAM S <urn:s> {}", 1, 8, "`DISTINCT`"),
     (errors.UnexpectedEnd, STREAM + "{ SEQ (A", 2, 9, "a `)` may be missing"),
-    (errors.BadCharacter, STREAM + "{ SEQ (A*) }", 2, 9, "A+"),
+    (errors.BadCharacter, STREAM + "{ SEQ (A^) }", 2, 9, "in SEQ"),
     (errors.TooDeep, STREAM + "{ SEQ (A" + "+" * 300 + ") }", 2, None, "levels"),
     (errors.NumberTooLong, STREAM + "{ SEQ (A{" + "1" * 2000 + "}) }", 2, 10, "2000 digits"),
     (

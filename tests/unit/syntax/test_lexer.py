@@ -176,7 +176,7 @@ def test_an_open_string_is_located_at_its_quote(text: str, start: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "start"), [("?x § ?y", 3), ("a & b", 2), ("SEQ (A*)", 6), ("x \\y", 2), ("\x00", 0)]
+    ("text", "start"), [("?x § ?y", 3), ("a & b", 2), ("SEQ (A^)", 6), ("x \\y", 2), ("\x00", 0)]
 )
 def test_a_stray_character_is_located(text: str, start: int) -> None:
     """A character that begins no token is reported at its place."""

@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 from pyoxigraph import Literal, NamedNode
 
-from spaseq.algebra.expressions import Aggregate, Arithmetic, Compare, Constant, Iterated, IterationCount, Var
+from spaseq.algebra.expressions import Aggregate, Arithmetic, Compare, Constant, GpmFunction, Iterated, Var
 from spaseq.syntax import format_query, parse
 from spaseq.syntax.ast import (
     Ask,
@@ -181,7 +181,7 @@ def test_operators_are_kept_between_steps() -> None:
         # Marks in wrong places are read, so that the check can say where they belong.
         ("A|B+", Disjunction((Name("A"), Quantified(Name("B"), "+")))),
         ("A & B?", Conjunction((Name("A"), Quantified(Name("B"), "?")))),
-        ("(A+)!", Quantified(Quantified(Name("A"), "+"), "!")),
+        ("A+!", Quantified(Quantified(Name("A"), "+"), "!")),
         ("A{0,99999999999999999999}", Quantified(Name("A"), "{", 0, 99999999999999999999)),
     ],
 )
@@ -203,7 +203,10 @@ def test_names_may_be_spelled_like_keywords() -> None:
     ]
     assert isinstance(query.form, SelectClause)
     assert query.form.items is not None
-    assert [item.expression for item in query.form.items] == [IterationCount("a"), IterationCount("Filter")]
+    assert [item.expression for item in query.form.items] == [
+        GpmFunction("COUNT", "a"),
+        GpmFunction("COUNT", "Filter"),
+    ]
 
 
 def test_nodes_know_where_they_were_written() -> None:
@@ -234,7 +237,7 @@ def test_functions_over_iterations() -> None:
     text = repr(condition.condition)
     for node in (
         Iterated("PREV", Var("v")),
-        IterationCount("A"),
+        GpmFunction("COUNT", "A"),
         Aggregate("MAX", Var("v")),
         Iterated("FIRST", Var("v")),
     ):

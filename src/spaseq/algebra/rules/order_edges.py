@@ -18,7 +18,9 @@ from spaseq.algebra.scope import sub_patterns
 
 def order_edges(query: EventQuery) -> EventQuery:
     """The query with the parts of every conjunction and disjunction by cost."""
-    return map_steps(query, lambda step: replace(step, element=_ordered(step.element)))
+    return map_steps(
+        query, lambda step: step if step.is_group else replace(step, body=_ordered(step.element))
+    )
 
 
 def _ordered(element: Element) -> Element:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from spaseq.algebra.events import Both, Either, Element, EventQuery, Gpm, Sequence, Step
+from spaseq.algebra.events import Both, Either, Element, EventQuery, Gpm, Permute, Sequence, Step
 
 
 def map_gpms(query: EventQuery, change: Callable[[Gpm], Gpm]) -> EventQuery:
     """The query with every GPM replaced."""
-    return map_steps(query, lambda step: replace(step, element=map_element(step.element, change)))
+    return map_steps(
+        query, lambda step: step if step.is_group else replace(step, body=map_element(step.element, change))
+    )
 
 
 def map_element(element: Element, change: Callable[[Gpm], Gpm]) -> Element:
@@ -25,5 +27,15 @@ def map_element(element: Element, change: Callable[[Gpm], Gpm]) -> Element:
 
 
 def map_steps(query: EventQuery, change: Callable[[Step], Step]) -> EventQuery:
-    """The query with every step replaced."""
-    return replace(query, sequence=Sequence(tuple(change(step) for step in query.sequence.steps)))
+    """The query with every step replaced, groups after what they hold."""
+
+    def changed(step: Step) -> Step:
+        match step.body:
+            case Sequence(steps):
+                return change(replace(step, body=Sequence(tuple(map(changed, steps)))))
+            case Permute(items, operator):
+                return change(replace(step, body=Permute(tuple(map(changed, items)), operator)))
+            case _:
+                return change(step)
+
+    return replace(query, sequence=Sequence(tuple(map(changed, query.sequence.steps))))

@@ -14,4 +14,4 @@ from spaseq.algebra.rules.over_gpms import map_steps
 
 def push_window(query: EventQuery) -> EventQuery:
     """The query with its window at every step."""
-    return map_steps(query, lambda step: replace(step, within=query.window))
+    return map_steps(query, lambda step: replace(step, window=query.window))

@@ -2,7 +2,7 @@
 
 The order is part of the design and visible here. Any rule can be left out: the answers stay the same,
 the automaton only has more to do. Two are needed for the automaton to be built at all, because it has
-no other place for what they decide: `split_filters` and `expand_optional`.
+no other place for what they decide: `split_filters` and `classify_variables`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 from spaseq.algebra.events import EventQuery
 from spaseq.algebra.rules.classify_variables import classify_variables
-from spaseq.algebra.rules.expand_optional import expand_optional
 from spaseq.algebra.rules.order_edges import order_edges
 from spaseq.algebra.rules.push_filters import push_filters
 from spaseq.algebra.rules.push_window import push_window
@@ -23,7 +22,6 @@ RULES: tuple[Rule, ...] = (
     split_filters,
     push_filters,
     classify_variables,
-    expand_optional,
     order_edges,
     push_window,
 )

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from spaseq.automaton.program import GUARDS, WAIT
+from spaseq.automaton.program import GUARDS, RECALL, WAIT
 from spaseq.automaton.tables import (
     ALIVE,
     BLOCKED,
+    BY,
     CHOICE,
     CHOICE_ASSIGNS,
     CHOICE_COUNTS,
-    CHOICE_REBINDS,
+    CHOICE_REPETITION,
     CHOICE_SLOTS,
-    CHOICE_STEP,
     DEADLINE,
     HIGH,
     IN,
-    ITERATION,
     KEY,
     LAST,
     LOW,
@@ -30,7 +29,7 @@ from spaseq.automaton.tables import (
     PARENT,
     PARTIALS,
     PREV,
-    ROOTED,
+    PUSHES,
     ROW_CHOICE,
     ROW_HIGH,
     ROW_KEY,
@@ -39,20 +38,24 @@ from spaseq.automaton.tables import (
     ROW_TIME,
     RUNS,
     SHIFT,
+    SITUATION_UNBINDS,
     START,
-    STEP_LEAVING,
-    STEP_REPEATED,
+    STATE_LEAVING,
+    SUB_CHANNEL,
     SUB_KIND,
     TIME,
     TRACK_FUNCTION,
     TRACK_SLOT,
+    TRANSITION_ADDS,
+    TRANSITION_BOUNDS,
     TRANSITION_GUARDED,
-    TRANSITION_HIGH,
-    TRANSITION_LOOPS,
-    TRANSITION_LOW,
     TRANSITION_OPERATOR,
-    TRANSITION_ROOTED,
+    TRANSITION_SETS,
+    TRANSITION_SITUATION,
     TRANSITION_SUBS,
+    TRANSITION_TARGET,
+    TRANSITION_WITHIN,
+    UNTIL,
     USED,
     WAITING,
     Candidates,
@@ -62,7 +65,7 @@ from spaseq.automaton.tables import (
 )
 
 from .codes import RECALLS, YES
-from .index import bucket_of, window_end
+from .index import bucket_of, previous, window_end
 from .portable import Array, inlined, portable
 
 
@@ -91,32 +94,34 @@ def apply(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates,
         if run >= 0 and tables.subs[target, SUB_KIND] == GUARDS:
             store.runs[run, BLOCKED] = min(store.runs[run, BLOCKED], time)
             continue
-        partial = extend(tables, store, rows, row, run, found, number)
+        transition = store.runs[run, IN] if run >= 0 else target
+        partial = extend(tables, store, rows, row, run, transition, found, number)
         if run == RECALLS:
-            wait(tables, store, partial, target)
+            wait(tables, store, partial, transition)
         else:
             if run >= 0:
                 store.runs[run, USED] = min(store.runs[run, USED], time)
-            move_on(tables, store, partial, tables.choices[rows.ids[row, ROW_CHOICE], CHOICE_STEP])
+            move_on(tables, store, partial, tables.transitions[transition, TRANSITION_TARGET])
 
 
 @inlined
 def extend(
-    tables: Tables, store: Store, rows: Rows, row: int, run: int, found: Candidates, number: int
+    tables: Tables,
+    store: Store,
+    rows: Rows,
+    row: int,
+    run: int,
+    transition: int,
+    found: Candidates,
+    number: int,
 ) -> int:
     """A new partial: the run's, if there is one, with the row joined to it."""
     new = store.counts[PARTIALS]
     store.counts[PARTIALS] += 1
     choice, time = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME]
-    step = tables.choices[choice, CHOICE_STEP]
-    repeated = tables.steps[step, STEP_REPEATED]
     parent = store.runs[run, OF] if run >= 0 else -1
-    loops = tables.transitions[store.runs[run, IN], TRANSITION_LOOPS] if run >= 0 else 0
-    store.partials[new, PARENT], store.partials[new, CHOICE], store.partials[new, KEY] = (
-        parent,
-        choice,
-        rows.ids[row, ROW_KEY],
-    )
+    store.partials[new, PARENT], store.partials[new, CHOICE] = parent, choice
+    store.partials[new, KEY], store.partials[new, BY] = rows.ids[row, ROW_KEY], transition
     store.partials[new, TIME], store.partials[new, ORDINAL] = time, rows.times[row, ROW_ORDINAL]
     for width in range(rows.events.shape[1]):
         store.events[new, width] = rows.events[row, width]
@@ -127,8 +132,6 @@ def extend(
         )
         store.partials[new, LOW] = min(store.partials[parent, LOW], rows.times[row, ROW_LOW])
         store.partials[new, HIGH] = max(store.partials[parent, HIGH], rows.times[row, ROW_HIGH])
-        store.partials[new, ROOTED] = store.partials[parent, ROOTED] if loops == 1 else 0
-        store.partials[new, ITERATION] = store.partials[parent, ITERATION] + 1 if loops == 1 else repeated
         copy_row(store.slots, parent, new)
     else:
         store.partials[new, START], store.partials[new, DEADLINE] = time, window_end(tables, time)
@@ -136,9 +139,9 @@ def extend(
             rows.times[row, ROW_LOW],
             rows.times[row, ROW_HIGH],
         )
-        store.partials[new, ROOTED], store.partials[new, ITERATION] = 1, repeated
         clear_row(store.slots, new)
-    fill(tables, store, rows, row, new, parent, loops, found, number)
+    begin_iterations(tables, store, new, parent, transition)
+    fill(tables, store, rows, row, new, found, number)
     return int(new)
 
 
@@ -157,22 +160,35 @@ def clear_row(table: Array, target: int) -> None:
 
 
 @inlined
+def begin_iterations(tables: Tables, store: Store, new: int, parent: int, transition: int) -> None:
+    """Unbind and count what the iterations that begin on the way ask for."""
+    situation = tables.transitions[transition, TRANSITION_SITUATION]
+    for track in range(tables.sizes[N_TRACKS]):
+        if tables.tracks[track, TRACK_FUNCTION] == PREV:
+            store.slots[new, tables.sizes[N_SLOTS] + track] = previous(
+                tables, store, parent, situation, track
+            )
+    for at in range(
+        tables.situations[situation, SITUATION_UNBINDS], tables.situations[situation, SITUATION_UNBINDS + 1]
+    ):
+        store.slots[new, tables.flat[at]] = 0
+    loops = tables.sizes[N_SLOTS] + tables.sizes[N_TRACKS] + tables.sizes[N_COUNTERS]
+    for at in range(
+        tables.transitions[transition, TRANSITION_SETS], tables.transitions[transition, TRANSITION_SETS + 1]
+    ):
+        store.slots[new, loops + tables.flat[at]] = 1
+    for at in range(
+        tables.transitions[transition, TRANSITION_ADDS], tables.transitions[transition, TRANSITION_ADDS + 1]
+    ):
+        store.slots[new, loops + tables.flat[at]] += 1
+
+
+@inlined
 def fill(
-    tables: Tables,
-    store: Store,
-    rows: Rows,
-    row: int,
-    new: int,
-    parent: int,
-    loops: int,
-    found: Candidates,
-    number: int,
+    tables: Tables, store: Store, rows: Rows, row: int, new: int, found: Candidates, number: int
 ) -> None:
     """Bind the slots of a new partial, and bring its functions over iterations up to date."""
     choice = rows.ids[row, ROW_CHOICE]
-    if loops == 1:
-        for at in range(tables.choices[choice, CHOICE_REBINDS], tables.choices[choice, CHOICE_REBINDS + 1]):
-            store.slots[new, tables.flat[at]] = 0
     for slot in range(tables.sizes[N_SLOTS]):
         if rows.slots[row, slot] != 0:
             store.slots[new, slot] = rows.slots[row, slot]
@@ -180,19 +196,18 @@ def fill(
     for at in range(first, tables.choices[choice, CHOICE_ASSIGNS + 1]):
         if found.cells[number, 3 + at - first] != 0:
             store.slots[new, tables.flat[at]] = found.cells[number, 3 + at - first]
-    if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 0:
-        return
-    for track in range(tables.sizes[N_TRACKS]):
-        function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]
-        value = store.slots[new, slot] if takes_part(tables, choice, slot) else 0
-        if function == PREV:
-            store.slots[new, tables.sizes[N_SLOTS] + track] = store.slots[parent, slot] if loops == 1 else 0
-        elif value != 0 and (function == LAST or store.slots[new, tables.sizes[N_SLOTS] + track] == 0):
-            store.slots[new, tables.sizes[N_SLOTS] + track] = value
     for counter in range(tables.sizes[N_COUNTERS]):
         store.slots[new, tables.sizes[N_SLOTS] + tables.sizes[N_TRACKS] + counter] += tables.flat[
             tables.choices[choice, CHOICE_COUNTS] + counter
         ]
+    if tables.choices[choice, CHOICE_REPETITION] < 0:
+        return
+    for track in range(tables.sizes[N_TRACKS]):
+        function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]
+        value = store.slots[new, slot] if takes_part(tables, choice, slot) else 0
+        carried = store.slots[new, tables.sizes[N_SLOTS] + track]
+        if function != PREV and value != 0 and (function == LAST or carried == 0):
+            store.slots[new, tables.sizes[N_SLOTS] + track] = value
 
 
 @inlined
@@ -208,17 +223,11 @@ def takes_part(tables: Tables, choice: int, slot: int) -> bool:
 
 
 @inlined
-def move_on(tables: Tables, store: Store, partial: int, step: int) -> None:
-    """A run for every transition that leaves the completed step, or a match where none is needed."""
-    for at in range(tables.steps[step, STEP_LEAVING], tables.steps[step, STEP_LEAVING + 1]):
+def move_on(tables: Tables, store: Store, partial: int, state: int) -> None:
+    """A run for every transition that leaves a state, or a match where none is needed."""
+    for at in range(tables.states[state, STATE_LEAVING], tables.states[state, STATE_LEAVING + 1]):
         transition = tables.flat[at]
-        iteration = store.partials[partial, ITERATION]
-        if tables.transitions[transition, TRANSITION_LOOPS] == 1:
-            if tables.transitions[transition, TRANSITION_ROOTED] != store.partials[partial, ROOTED]:
-                continue
-            if iteration >= tables.transitions[transition, TRANSITION_HIGH]:
-                continue
-        elif iteration < tables.transitions[transition, TRANSITION_LOW]:
+        if not enough(tables, store, partial, transition):
             continue
         if (
             tables.transitions[transition, TRANSITION_OPERATOR] == WAIT
@@ -232,6 +241,21 @@ def move_on(tables: Tables, store: Store, partial: int, step: int) -> None:
 
 
 @inlined
+def enough(tables: Tables, store: Store, partial: int, transition: int) -> bool:
+    """True if a partial has the iterations that a transition asks for."""
+    loops = tables.sizes[N_SLOTS] + tables.sizes[N_TRACKS] + tables.sizes[N_COUNTERS]
+    for at in range(
+        tables.transitions[transition, TRANSITION_BOUNDS],
+        tables.transitions[transition, TRANSITION_BOUNDS + 1],
+        3,
+    ):
+        count = store.slots[partial, loops + tables.flat[at]]
+        if count < tables.flat[at + 1] or count >= tables.flat[at + 2]:
+            return False
+    return True
+
+
+@inlined
 def wait(tables: Tables, store: Store, partial: int, transition: int) -> None:
     """A new run, entered under all its subscriptions."""
     run = store.counts[RUNS]
@@ -239,7 +263,14 @@ def wait(tables: Tables, store: Store, partial: int, transition: int) -> None:
     store.runs[run, OF], store.runs[run, IN] = partial, transition
     store.runs[run, USED] = store.runs[run, BLOCKED] = NEVER
     store.runs[run, ALIVE] = 1
-    if tables.transitions[transition, TRANSITION_OPERATOR] == WAIT:
+    operator = tables.transitions[transition, TRANSITION_OPERATOR]
+    until = store.partials[partial, DEADLINE]
+    if tables.sizes[PUSHES] == 0 and operator != WAIT:
+        until = NEVER
+    if operator != RECALL and tables.transitions[transition, TRANSITION_WITHIN] != NEVER:
+        until = min(until, store.partials[partial, TIME] + tables.transitions[transition, TRANSITION_WITHIN])
+    store.runs[run, UNTIL] = until
+    if operator == WAIT:
         store.waiting[store.counts[WAITING]] = run
         store.counts[WAITING] += 1
     enter(tables, store, run)
@@ -252,8 +283,8 @@ def enter(tables: Tables, store: Store, run: int) -> None:
     partial, transition = store.runs[run, OF], store.runs[run, IN]
     first = tables.transitions[transition, TRANSITION_SUBS]
     for at in range(first, tables.transitions[transition, TRANSITION_SUBS + 1]):
-        sub = tables.flat[at]
-        bucket = bucket_of(tables, sub, store.partials[partial, KEY], store.slots, partial, mask)
+        channel = tables.subs[tables.flat[at], SUB_CHANNEL]
+        bucket = bucket_of(tables, channel, store.partials[partial, KEY], store.slots, partial, mask)
         entry = (run << tables.sizes[SHIFT]) + (at - first)
         store.entries[entry] = store.buckets[bucket]
         store.buckets[bucket] = entry

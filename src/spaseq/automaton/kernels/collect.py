@@ -7,8 +7,8 @@ from spaseq.automaton.tables import (
     ALIVE,
     CHOICE_BACKS,
     CHOICE_BEGINS,
+    CHOICE_CHANNELS,
     CHOICE_RECALLS,
-    CHOICE_SUBS,
     DEAD,
     DEADLINE,
     HIGH,
@@ -25,11 +25,15 @@ from spaseq.automaton.tables import (
     ROW_ORDINAL,
     ROW_TIME,
     SHIFT,
+    SUB_AFTER,
+    SUB_CHANNEL,
     SUB_KIND,
+    SUB_SITUATION,
+    SUB_STRICT,
     SUB_TRANSITION,
+    SUB_WITHIN,
     TIME,
     TRANSITION_BEGINS,
-    TRANSITION_LOOPS,
     TRANSITION_OPERATOR,
     TRANSITION_SUBS,
     Candidates,
@@ -54,7 +58,7 @@ def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: in
         sub = tables.flat[at]
         if tables.transitions[tables.subs[sub, SUB_TRANSITION], TRANSITION_BEGINS] != transition:
             continue
-        entry = store.buckets[bucket_of(tables, sub, key, rows.slots, row, mask)]
+        entry = store.buckets[bucket_of(tables, tables.subs[sub, SUB_CHANNEL], key, rows.slots, row, mask)]
         while entry >= 0:
             run = entry >> shift
             partial = store.runs[run, OF]
@@ -67,7 +71,7 @@ def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: in
                 and store.partials[partial, KEY] == key
                 and since <= store.partials[partial, TIME] < time
                 and same_window(tables, store.partials[partial, LOW], rows.times[row, ROW_LOW])
-                and agrees(tables, store, partial, rows, row, choice, 0)
+                and agrees(tables, store, partial, rows, row, choice, tables.subs[sub, SUB_SITUATION])
             ):
                 return True
             entry = store.entries[entry]
@@ -98,9 +102,9 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
         count += 1
     mask = len(store.buckets) - 1
     shift = tables.sizes[SHIFT]
-    for at in range(tables.choices[choice, CHOICE_SUBS], tables.choices[choice, CHOICE_SUBS + 1]):
-        sub = tables.flat[at]
-        bucket = bucket_of(tables, sub, key, rows.slots, row, mask)
+    for at in range(tables.choices[choice, CHOICE_CHANNELS], tables.choices[choice, CHOICE_CHANNELS + 1]):
+        channel = tables.flat[at]
+        bucket = bucket_of(tables, channel, key, rows.slots, row, mask)
         before = -1
         entry = store.buckets[bucket]
         while entry >= 0:
@@ -110,10 +114,10 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
             partial = store.runs[run, OF]
             forget = outdated(tables, store, run, time)
             if not forget:
-                own = tables.flat[
+                sub = tables.flat[
                     tables.transitions[transition, TRANSITION_SUBS] + (entry & ((1 << shift) - 1))
                 ]
-                if own == sub and store.partials[partial, KEY] == key:
+                if tables.subs[sub, SUB_CHANNEL] == channel and store.partials[partial, KEY] == key:
                     forget = overtaken(
                         tables, store, run, rows.times[row, ROW_ORDINAL], rows.times[row, ROW_FLOOR]
                     )
@@ -141,20 +145,23 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
 
 @inlined
 def concerns(tables: Tables, store: Store, rows: Rows, row: int, run: int, sub: int) -> bool:
-    """True if a row may extend or guard a run: later, contiguous, in the window, compatible."""
+    """True if a row may extend or guard a run: later, in its gap, contiguous, in the window, compatible."""
     partial = store.runs[run, OF]
-    transition = store.runs[run, IN]
-    time = rows.times[row, ROW_TIME]
-    if time <= store.partials[partial, TIME] or time > store.partials[partial, DEADLINE]:
+    passed = rows.times[row, ROW_TIME] - store.partials[partial, TIME]
+    if passed <= 0 or rows.times[row, ROW_TIME] > store.partials[partial, DEADLINE]:
         return False
-    loops = tables.transitions[transition, TRANSITION_LOOPS]
-    if tables.subs[sub, SUB_KIND] == EXTENDS:
-        if (
-            tables.transitions[transition, TRANSITION_OPERATOR] == STRICT
-            and rows.times[row, ROW_ORDINAL] != store.partials[partial, ORDINAL] + 1
-        ):
-            return False
+    if passed < tables.subs[sub, SUB_AFTER] or passed > tables.subs[sub, SUB_WITHIN]:
+        return False
+    extends = tables.subs[sub, SUB_KIND] == EXTENDS
+    strict = tables.subs[sub, SUB_STRICT] == 1 or (
+        extends and tables.transitions[store.runs[run, IN], TRANSITION_OPERATOR] == STRICT
+    )
+    if strict and rows.times[row, ROW_ORDINAL] != store.partials[partial, ORDINAL] + 1:
+        return False
+    if extends:
         low = min(store.partials[partial, LOW], rows.times[row, ROW_LOW])
         if not fits(tables, low, max(store.partials[partial, HIGH], rows.times[row, ROW_HIGH])):
             return False
-    return agrees(tables, store, partial, rows, row, rows.ids[row, ROW_CHOICE], loops)
+    return agrees(
+        tables, store, partial, rows, row, rows.ids[row, ROW_CHOICE], tables.subs[sub, SUB_SITUATION]
+    )

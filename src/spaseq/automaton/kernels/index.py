@@ -8,22 +8,26 @@ from spaseq.automaton.program import NEXT, STRICT
 from spaseq.automaton.tables import (
     ALIVE,
     BLOCKED,
-    CHOICE_REBINDS,
+    CHANNEL_SLOTS,
     CHOICE_SLOTS,
-    DEADLINE,
     IN,
     INDEXED,
     LOW,
+    N_SLOTS,
     NEVER,
     OF,
     ORDINAL,
-    PUSHES,
+    SITUATION_AGAIN,
+    SITUATION_BEGINS,
+    SITUATION_UNBINDS,
     SLIDING,
     SLIDING_EVENTS,
-    SUB_SLOTS,
+    TRACK_REPETITION,
+    TRACK_SLOT,
     TRANSITION_OPERATOR,
     TUMBLING,
     TUMBLING_EVENTS,
+    UNTIL,
     USED,
     Rows,
     Store,
@@ -34,12 +38,12 @@ from .portable import Array, inlined
 
 
 @inlined
-def bucket_of(tables: Tables, sub: int, key: int, slots: Array, row: int, mask: int) -> int:
-    """The bucket of a subscription for the join values in one row of slots."""
+def bucket_of(tables: Tables, channel: int, key: int, slots: Array, row: int, mask: int) -> int:
+    """The bucket of a channel for the join values in one row of slots."""
     if tables.sizes[INDEXED] == 0:
         return 0
-    hashed = np.uint64(sub + 1) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(key + 1)
-    for at in range(tables.subs[sub, SUB_SLOTS], tables.subs[sub, SUB_SLOTS + 1]):
+    hashed = np.uint64(channel + 1) * np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(key + 1)
+    for at in range(tables.channels[channel, CHANNEL_SLOTS], tables.channels[channel, CHANNEL_SLOTS + 1]):
         hashed = (hashed ^ np.uint64(slots[row, tables.flat[at]])) * np.uint64(0xFF51AFD7ED558CCD)
         hashed ^= hashed >> np.uint64(29)
     hashed *= np.uint64(0xC4CEB9FE1A85EC53)
@@ -56,7 +60,7 @@ def outdated(tables: Tables, store: Store, run: int, time: int) -> bool:
         return True
     if tables.transitions[store.runs[run, IN], TRANSITION_OPERATOR] == NEXT and store.runs[run, USED] < time:
         return True
-    return bool(tables.sizes[PUSHES] == 1 and store.partials[store.runs[run, OF], DEADLINE] < time)
+    return bool(store.runs[run, UNTIL] < time)
 
 
 @inlined
@@ -75,22 +79,47 @@ def overtaken(tables: Tables, store: Store, run: int, ordinal: int, floor: int) 
 
 
 @inlined
-def agrees(tables: Tables, store: Store, partial: int, rows: Rows, row: int, choice: int, loops: int) -> bool:
-    """True if the mapping of a row is compatible with that of a partial."""
+def agrees(
+    tables: Tables, store: Store, partial: int, rows: Rows, row: int, choice: int, situation: int
+) -> bool:
+    """True if the mapping of a row is compatible with that of a partial, as far as it is still bound."""
     for at in range(tables.choices[choice, CHOICE_SLOTS], tables.choices[choice, CHOICE_SLOTS + 1]):
         slot = tables.flat[at]
         known, new = store.slots[partial, slot], rows.slots[row, slot]
-        differ = known != 0 and new != 0 and known != new
-        if differ and (loops == 0 or not rebinds(tables, choice, slot)):
+        if known != 0 and new != 0 and known != new and not unbinds(tables, situation, slot):
             return False
     return True
 
 
 @inlined
-def rebinds(tables: Tables, choice: int, slot: int) -> bool:
-    """True if every iteration of the choice's step binds the slot afresh."""
-    for at in range(tables.choices[choice, CHOICE_REBINDS], tables.choices[choice, CHOICE_REBINDS + 1]):
+def unbinds(tables: Tables, situation: int, slot: int) -> bool:
+    """True if a slot is unbound in a situation, because an iteration of its home began."""
+    for at in range(
+        tables.situations[situation, SITUATION_UNBINDS], tables.situations[situation, SITUATION_UNBINDS + 1]
+    ):
         if tables.flat[at] == slot:
+            return True
+    return False
+
+
+@inlined
+def previous(tables: Tables, store: Store, partial: int, situation: int, track: int) -> int:
+    """PREV of a slot in a situation: the value at the end of the iteration before, if there was one."""
+    repetition = tables.tracks[track, TRACK_REPETITION]
+    if partial < 0 or begins(tables, situation, repetition):
+        return 0
+    if tables.situations[situation, SITUATION_AGAIN] == repetition:
+        return int(store.slots[partial, tables.tracks[track, TRACK_SLOT]])
+    return int(store.slots[partial, tables.sizes[N_SLOTS] + track])
+
+
+@inlined
+def begins(tables: Tables, situation: int, repetition: int) -> bool:
+    """True if the first iteration of a repetition begins in a situation."""
+    for at in range(
+        tables.situations[situation, SITUATION_BEGINS], tables.situations[situation, SITUATION_BEGINS + 1]
+    ):
+        if tables.flat[at] == repetition:
             return True
     return False
 

@@ -24,31 +24,31 @@ from spaseq.automaton.conditions import (
     SOME,
     SUBTRACT,
 )
-from spaseq.automaton.program import EXTENDS
 from spaseq.automaton.tables import (
     CHOICE_CODE,
     CHOICE_COUNTS,
-    CHOICE_STEP,
+    CHOICE_REPETITION,
     FIRST,
-    IN,
+    N_COUNTERS,
     N_SLOTS,
     N_TRACKS,
     OF,
     PREV,
     ROW_CHOICE,
-    STEP_REPEATED,
-    SUB_KIND,
+    SITUATION_AGAIN,
+    SUB_COUNTS,
+    SUB_SITUATION,
     TRACK_FUNCTION,
     TRACK_SLOT,
-    TRANSITION_LOOPS,
+    TRANSITION_SITUATION,
     Rows,
     Store,
     Tables,
     ValueArrays,
 )
 
-from .codes import ERROR, NO, UNSURE, YES
-from .index import rebinds
+from .codes import ERROR, NO, RECALLS, UNSURE, YES
+from .index import begins, previous, unbinds
 from .portable import Array, inlined, portable
 
 # A place on a condition's stack: what it is, its number, by how much that may be off, and its term.
@@ -75,27 +75,43 @@ def decide(
     """The verdict of a choice's conditions on one candidate."""
     choice = rows.ids[row, ROW_CHOICE]
     at, end = tables.choices[choice, CHOICE_CODE], tables.choices[choice, CHOICE_CODE + 1]
-    loops = 0
     partial = -1
+    counts = 1
     if run >= 0:
         partial = store.runs[run, OF]
-        if tables.subs[target, SUB_KIND] == EXTENDS:
-            loops = tables.transitions[store.runs[run, IN], TRANSITION_LOOPS]
+        situation = tables.subs[target, SUB_SITUATION]
+        counts = tables.subs[target, SUB_COUNTS]
+    else:
+        situation = tables.transitions[target, TRANSITION_SITUATION]
+        if run == RECALLS:
+            counts = 0
     unsure = False
     while at < end:
         length, after_first = tables.flat[at], tables.flat[at + 1]
-        if after_first == 0 or loops == 1:
-            verdict = compare_slots(tables, store, rows, row, partial, loops, at + 2, length, values)
+        if after_first == 0 or not is_first(tables, store, partial, choice, situation, tables.flat[at + 2]):
+            verdict = compare_slots(tables, store, rows, row, partial, situation, at + 3, length, values)
             if verdict == UNSURE:
                 verdict = evaluate(
-                    tables, store, rows, row, partial, loops, at + 2, at + 2 + length, values, stack,
+                    tables, store, rows, row, partial, situation, counts, at + 3, at + 3 + length, values, stack,
                 )  # fmt: skip
             if verdict == NO or verdict == ERROR:
                 return NO
             if verdict == UNSURE:
                 unsure = True
-        at += 2 + length
+        at += 3 + length
     return UNSURE if unsure else YES
+
+
+@inlined
+def is_first(tables: Tables, store: Store, partial: int, choice: int, situation: int, counter: int) -> bool:
+    """True in the first iteration of the innermost repetition around a choice."""
+    repetition = tables.choices[choice, CHOICE_REPETITION]
+    if partial < 0 or begins(tables, situation, repetition):
+        return True
+    if tables.situations[situation, SITUATION_AGAIN] == repetition or counter < 0:
+        return False
+    loops = tables.sizes[N_SLOTS] + tables.sizes[N_TRACKS] + tables.sizes[N_COUNTERS]
+    return bool(store.slots[partial, loops + counter] == 1)
 
 
 @inlined
@@ -105,7 +121,7 @@ def compare_slots(
     rows: Rows,
     row: int,
     partial: int,
-    loops: int,
+    situation: int,
     at: int,
     length: int,
     values: ValueArrays,
@@ -114,9 +130,8 @@ def compare_slots(
     code = tables.flat
     if length != 6 or code[at] != LOAD_SLOT or code[at + 2] != LOAD_SLOT:
         return UNSURE
-    choice = rows.ids[row, ROW_CHOICE]
-    left = merged(tables, store, rows, row, partial, loops, choice, code[at + 1])
-    right = merged(tables, store, rows, row, partial, loops, choice, code[at + 3])
+    left = merged(tables, store, rows, row, partial, situation, code[at + 1])
+    right = merged(tables, store, rows, row, partial, situation, code[at + 3])
     kind, other = values.kind[left], values.kind[right]
     if (kind != _KIND_INTEGER and kind != _KIND_DECIMAL) or (
         other != _KIND_INTEGER and other != _KIND_DECIMAL
@@ -145,7 +160,8 @@ def evaluate(
     rows: Rows,
     row: int,
     partial: int,
-    loops: int,
+    situation: int,
+    counts: int,
     at: int,
     end: int,
     values: ValueArrays,
@@ -162,9 +178,9 @@ def evaluate(
             if operation == LOAD_CONSTANT:
                 known = values.constants[argument]
             elif operation == LOAD_TRACK:
-                known = tracked(tables, store, rows, row, partial, loops, argument)
+                known = tracked(tables, store, rows, row, partial, situation, counts, argument)
             else:
-                known = merged(tables, store, rows, row, partial, loops, choice, argument)
+                known = merged(tables, store, rows, row, partial, situation, argument)
             top += 1
             if operation == BOUND:
                 stack[top, KIND], stack[top, NUMBER] = _BOOLEAN, 1.0 if known != 0 else 0.0
@@ -177,7 +193,7 @@ def evaluate(
                 if partial >= 0
                 else 0
             )
-            if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 1:
+            if counts == 1:
                 count += tables.flat[tables.choices[choice, CHOICE_COUNTS] + argument]
             stack[top, KIND], stack[top, NUMBER], stack[top, BOUND_OF_ERROR], stack[top, TERM] = (
                 _EXACT,
@@ -206,27 +222,29 @@ def evaluate(
 
 @inlined
 def merged(
-    tables: Tables, store: Store, rows: Rows, row: int, partial: int, loops: int, choice: int, slot: int
+    tables: Tables, store: Store, rows: Rows, row: int, partial: int, situation: int, slot: int
 ) -> int:
     """The id of a variable in ``μ₁ ∪ μ₂``."""
     new = rows.slots[row, slot]
     if new != 0 or partial < 0:
         return int(new)
-    if loops == 1 and rebinds(tables, choice, slot):
+    if unbinds(tables, situation, slot):
         return 0
     return int(store.slots[partial, slot])
 
 
 @inlined
-def tracked(tables: Tables, store: Store, rows: Rows, row: int, partial: int, loops: int, track: int) -> int:
+def tracked(
+    tables: Tables, store: Store, rows: Rows, row: int, partial: int, situation: int, counts: int, track: int
+) -> int:
     """FIRST, LAST or PREV of a slot, the current iteration included if the row is one."""
     function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]
     choice = rows.ids[row, ROW_CHOICE]
-    carried = store.slots[partial, tables.sizes[N_SLOTS] + track] if partial >= 0 else 0
-    if tables.steps[tables.choices[choice, CHOICE_STEP], STEP_REPEATED] == 0:
-        return int(carried)
     if function == PREV:
-        return int(store.slots[partial, slot]) if loops == 1 else 0
+        return previous(tables, store, partial, situation, track)
+    carried = store.slots[partial, tables.sizes[N_SLOTS] + track] if partial >= 0 else 0
+    if tables.choices[choice, CHOICE_REPETITION] < 0 or counts == 0:
+        return int(carried)
     new = rows.slots[row, slot]
     if function == FIRST:
         return int(carried if carried != 0 else new)

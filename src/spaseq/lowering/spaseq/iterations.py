@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from spaseq.algebra.events import Sequence
-from spaseq.algebra.expressions import Aggregate, Expression, Iterated, IterationCount, Var, rebuild, walk
-from spaseq.algebra.visibility import bindable, repeated_gpms
+from dataclasses import dataclass
+
+from spaseq.algebra.events import Permute, Repeat, Sequence, around, gpms
+from spaseq.algebra.expressions import Aggregate, Expression, GpmFunction, Iterated, Var, rebuild, walk
+from spaseq.algebra.visibility import bindable, partners, repeated_gpms
 from spaseq.errors import listed
 from spaseq.lowering.errors import (
     AggregateOutsideRepetition,
     IterationsNotYetKnown,
+    NeedsHome,
+    PrevInNegation,
     PrevOutsidePattern,
+    UnknownStep,
     UnsupportedAggregate,
 )
 from spaseq.lowering.spaseq.report import Report
@@ -29,30 +34,77 @@ def over_iterations(expression: Expression, report: Report) -> Expression:
     return rebuild(expression, lambda part: over_iterations(part, report))
 
 
-def check_iterations(
-    expression: Expression, sequence: Sequence, steps: dict[str, int], gpm: str | None, report: Report
-) -> None:
-    """Every function over iterations reads a repetition at or before ``gpm`` (None: the SELECT clause)."""
-    repeated = repeated_gpms(sequence)
-    known = listed(pattern.name for pattern in repeated)
-    here = steps[gpm] if gpm is not None else len(sequence.steps)
+def check_iterations(expression: Expression, query: Rough, gpm: str | None, report: Report) -> None:
+    """Every function over iterations reads what is known where it stands (``gpm`` None: the SELECT clause)."""
     for node in walk(expression):
         if isinstance(node, Iterated):
-            sources = [pattern for pattern in repeated if node.variable.name in bindable(pattern)]
-            argument = f"?{node.variable.name}"
-        elif isinstance(node, IterationCount):
-            sources = [pattern for pattern in repeated if pattern.name == node.gpm]
-            argument = node.gpm
-        else:
-            continue
-        call = format_expression(node)
-        if isinstance(node, Iterated) and node.name == "PREV":
-            if all(pattern.name != gpm for pattern in sources):
-                report.error(PrevOutsidePattern(span=node.span, name=node.variable.name))
-        elif not sources:
+            _check_iterated(node, query, gpm, report)
+        elif isinstance(node, GpmFunction):
+            _check_gpm_function(node, query, gpm, report)
+
+
+@dataclass(frozen=True, slots=True)
+class Rough:
+    """A sequence with the homes of its variables: what functions over iterations are checked against."""
+
+    sequence: Sequence
+    homes: frozenset[str]
+
+    def order(self) -> dict[str, int]:
+        """GPM name to its place in the text."""
+        return {gpm.name: index for index, gpm in enumerate(gpms(self.sequence))}
+
+    def is_known(self, name: str, gpm: str | None) -> bool:
+        """True if events of ``name`` may have come before, or with, an event of ``gpm``."""
+        if gpm is None or self.order()[name] <= self.order()[gpm]:
+            return True
+        together = {step.number for step in around(self.sequence, gpm)}
+        return any(
+            step.number in together
+            and (isinstance(step.quantifier, Repeat) or isinstance(step.body, Permute))
+            for step in around(self.sequence, name)
+        ) or name in partners(self.sequence, gpm)
+
+
+def _check_iterated(node: Iterated, query: Rough, gpm: str | None, report: Report) -> None:
+    call, name = format_expression(node), node.variable.name
+    repeated = repeated_gpms(query.sequence)
+    sources = [pattern.name for pattern in repeated if name in bindable(pattern)]
+    if node.name == "PREV":
+        if gpm is not None and any(step.negated for step in around(query.sequence, gpm)):
+            report.error(PrevInNegation(span=node.span, name=name, gpm=gpm))
+        elif gpm not in sources:
+            report.error(PrevOutsidePattern(span=node.span, name=name))
+    elif not sources:
+        known = listed(pattern.name for pattern in repeated)
+        report.error(AggregateOutsideRepetition(span=node.span, call=call, argument=f"?{name}", known=known))
+    elif not any(query.is_known(source, gpm) for source in sources):
+        report.error(IterationsNotYetKnown(span=node.span, call=call, gpm=gpm, later=sources[0]))
+    in_group = any(
+        step.is_group and isinstance(step.quantifier, Repeat)
+        for source in sources
+        for step in around(query.sequence, source)
+    )
+    if in_group and name not in query.homes:
+        report.error(NeedsHome(span=node.span, call=call, name=name))
+
+
+def _check_gpm_function(node: GpmFunction, query: Rough, gpm: str | None, report: Report) -> None:
+    call = format_expression(node)
+    order = query.order()
+    known = [name for name in order if not any(step.negated for step in around(query.sequence, name))]
+    if node.name == "COUNT":
+        repeated = [pattern.name for pattern in repeated_gpms(query.sequence)]
+        if node.gpm not in repeated:
             report.error(
-                AggregateOutsideRepetition(span=node.span, call=call, argument=argument, known=known)
+                AggregateOutsideRepetition(
+                    span=node.span, call=call, argument=node.gpm, known=listed(repeated)
+                )
             )
-        elif gpm is not None and all(steps[pattern.name] > here for pattern in sources):
-            later = sources[0].name
-            report.error(IterationsNotYetKnown(span=node.span, call=call, gpm=gpm, later=later))
+            return
+    elif node.gpm not in known:
+        reason = "it is negated" if node.gpm in order else "not in SEQ"
+        report.error(UnknownStep(span=node.span, call=call, reason=reason, known=listed(known)))
+        return
+    if not query.is_known(node.gpm, gpm):
+        report.error(IterationsNotYetKnown(span=node.span, call=call, gpm=gpm, later=node.gpm))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -17,12 +18,15 @@ from spaseq.algebra.events import (
     ProjectionItem,
     SelectForm,
     Sequence,
+    Step,
     Stream,
     TimeWindow,
     Window,
+    inner_steps,
 )
 from spaseq.algebra.expressions import Expression, Var
 from spaseq.algebra.patterns import Bgp
+from spaseq.algebra.structure import bounded_by_gaps
 from spaseq.algebra.visibility import result_variables
 from spaseq.errors import QueryWarning, did_you_mean, listed, place
 from spaseq.lowering.errors import (
@@ -45,23 +49,17 @@ from spaseq.lowering.errors import (
     UnusedStream,
 )
 from spaseq.lowering.sparql import lower_expression
+from spaseq.lowering.spaseq.durations import MAX_DURATION, microseconds
 from spaseq.lowering.spaseq.gpm import TopLevelBind, lower_whole, separate_binds
 from spaseq.lowering.spaseq.iterations import over_iterations
+from spaseq.lowering.spaseq.places import Places
 from spaseq.lowering.spaseq.report import Report
-from spaseq.lowering.spaseq.sequence import check_edges, lower_sequence, names
+from spaseq.lowering.spaseq.sequence import lower_sequence, names
 from spaseq.lowering.spaseq.variables import Variables
 from spaseq.syntax import ast
+from spaseq.syntax.printer import format_step
 from spaseq.temporal.instants import parse_instant
 
-MICROSECONDS = {
-    "MILLISECOND": 1_000,
-    "SECOND": 1_000_000,
-    "MINUTE": 60_000_000,
-    "HOUR": 3_600_000_000,
-    "DAY": 86_400_000_000,
-}
-MAX_WINDOW = 2**62
-"""The longest window in microseconds (about 146,000 years): instants are int64."""
 MAX_EVENTS = 2**31 - 1
 
 
@@ -95,22 +93,23 @@ def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
         parts[name], binds[name] = separate_binds(whole[name], definition, rough, partition, report)
     sequence = lower_sequence(expression, lambda name: parts.get(name.name) or _unknown(name), report)
 
-    check_edges(expression, sequence, window, report)
+    Places(sequence, window, _shown(expression, sequence), report).check()
     variables = Variables(sequence, report, partition)
     for gpm in variables.all_gpms:
         if gpm.name in binds:
             variables.check_gpm(gpm, binds[gpm.name])
     variables.check_partition(written.partition)
     form = _form(written.form, sequence, variables, report)
-    _warn(written, definitions, report)
+    _warn(written, sequence, definitions, report)
     report.raise_errors()
     query = EventQuery(
         form=form,
         sequence=sequence,
         streams=streams,
-        names=tuple(name.name for step in expression.steps for name in names(step)),
+        names=tuple(name.name for name in names(expression)),
         window=window,
         partition=partition,
+        skip_past=expression.skip_past,
     )
     return Lowered(query, report.warnings)
 
@@ -180,20 +179,19 @@ def _check_names(
     expression: ast.SequenceExpression, definitions: dict[str, ast.GpmDefinition], report: Report
 ) -> None:
     used: set[str] = set()
-    for step in expression.steps:
-        for name in names(step):
-            if name.name not in definitions:
-                report.error(
-                    UndefinedPattern(
-                        span=name.span,
-                        name=name.name,
-                        known=listed(definitions),
-                        hint=did_you_mean(name.name, definitions),
-                    )
+    for name in names(expression):
+        if name.name not in definitions:
+            report.error(
+                UndefinedPattern(
+                    span=name.span,
+                    name=name.name,
+                    known=listed(definitions),
+                    hint=did_you_mean(name.name, definitions),
                 )
-            elif name.name in used:
-                report.error(PatternUsedTwice(span=name.span, name=name.name))
-            used.add(name.name)
+            )
+        elif name.name in used:
+            report.error(PatternUsedTwice(span=name.span, name=name.name))
+        used.add(name.name)
     for name_, definition in definitions.items():
         if name_ not in used:
             hint = did_you_mean(name_, used - set(definitions))
@@ -216,6 +214,31 @@ def _unknown(name: ast.Name) -> Gpm:
     return Gpm(name.name, "", Bgp(()), span=name.span)
 
 
+def _shown(written: ast.SequenceExpression, sequence: Sequence) -> dict[int, str]:
+    """How every step is spelled, by its number."""
+    found: dict[int, str] = {}
+
+    def note(steps: Iterable[Step], spelled: tuple[ast.Step, ...]) -> None:
+        for step, text in zip(steps, spelled, strict=True):
+            found[step.number] = format_step(text)
+            inner = _inside(text)
+            if inner is not None and step.is_group:
+                note(inner_steps(step.body), inner.steps)
+
+    note(sequence.steps, written.steps)
+    return found
+
+
+def _inside(step: ast.Step) -> ast.SequenceExpression | None:
+    match step:
+        case ast.Gapped(body) | ast.Quantified(body):
+            return _inside(body)
+        case ast.StepGroup(sequence) | ast.Permute(sequence):
+            return sequence
+        case _:
+            return None
+
+
 # --- window and form ----------------------------------------------------------------------------
 
 
@@ -223,8 +246,8 @@ def _window(clause: ast.WindowClause | None, report: Report) -> Window | None:
     if clause is None:
         return None
     counted = clause.unit == "EVENT"
-    size = clause.size * (1 if counted else MICROSECONDS[clause.unit])
-    limit = MAX_EVENTS if counted else MAX_WINDOW
+    size = clause.size if counted else microseconds(clause.size, clause.unit)
+    limit = MAX_EVENTS if counted else MAX_DURATION
     if clause.size < 1:
         report.error(EmptyWindow(span=clause.span, unit=f"{clause.unit}S"))
     elif size > limit:
@@ -287,8 +310,10 @@ def _form(
 # --- warnings -----------------------------------------------------------------------------------
 
 
-def _warn(written: ast.SpaseqQuery, definitions: dict[str, ast.GpmDefinition], report: Report) -> None:
-    if written.window is None:
+def _warn(
+    written: ast.SpaseqQuery, sequence: Sequence, definitions: dict[str, ast.GpmDefinition], report: Report
+) -> None:
+    if written.window is None and not bounded_by_gaps(sequence):
         report.warn(NoWindow(span=written.form.span))
     read = {definition.stream for definition in definitions.values()}
     for stream in written.streams:

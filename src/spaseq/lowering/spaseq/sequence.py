@@ -1,162 +1,255 @@
-"""The SEQ clause: from its syntax to steps, with the rules on marks, bounds and operators."""
+"""The SEQ clause: from its syntax to steps, with the rules on marks, bounds and gaps of single steps.
+
+What depends on where a step stands among the others is checked in `spaseq.lowering.spaseq.places`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import count
 
 from spaseq.algebra.events import (
+    NO_GAP,
     Absent,
+    Body,
     Both,
     Contiguity,
     Either,
     Element,
-    EventWindow,
+    Gap,
     Gpm,
     Maybe,
     Once,
+    Permute,
     Quantifier,
     Repeat,
     Sequence,
     Step,
-    TimeWindow,
-    Window,
 )
 from spaseq.lowering.errors import (
     BadBounds,
-    LeadingNegationInEventWindow,
+    BadGap,
+    LongestGroup,
+    LongestSkipsAny,
     MisplacedNegation,
     MisplacedQuantifier,
+    MixedPermute,
+    NegatedGroup,
+    NestedSequence,
     NoPositiveStep,
     NumberOutOfRange,
-    OperatorsDisagree,
-    TrailingNegationNeedsWindow,
+    PermuteItem,
+    PermuteSize,
+    RepeatedRepetition,
 )
+from spaseq.lowering.spaseq.durations import MAX_DURATION, microseconds
 from spaseq.lowering.spaseq.report import Report
 from spaseq.syntax import ast
-from spaseq.syntax.printer import format_step
 
 MAX_ITERATIONS = 1_000_000
 """The largest bound of a quantifier; above it a user most likely means ``{m,}``."""
+MAX_ITEMS = 8
+"""The most items of a PERMUTE: its automaton has a state for every set of them."""
+
+GpmOf = Callable[[ast.Name], Gpm]
 
 
-def names(step: ast.Step) -> tuple[ast.Name, ...]:
+def names(step: ast.Step | ast.SequenceExpression) -> tuple[ast.Name, ...]:
     """The GPM names of a step, left to right."""
     match step:
         case ast.Name():
             return (step,)
-        case ast.Conjunction(parts) | ast.Disjunction(parts):
+        case ast.Conjunction(parts) | ast.Disjunction(parts) | ast.SequenceExpression(parts):
             return tuple(name for part in parts for name in names(part))
-        case ast.Quantified(body):
+        case ast.Quantified(body) | ast.Gapped(body):
             return names(body)
+        case ast.StepGroup(sequence) | ast.Permute(sequence):
+            return names(sequence)
 
 
-def lower_sequence(
-    written: ast.SequenceExpression, gpm: Callable[[ast.Name], Gpm], report: Report
-) -> Sequence:
+def lower_sequence(written: ast.SequenceExpression, gpm: GpmOf, report: Report) -> Sequence:
     """The steps of SEQ; ``gpm`` gives the lowered pattern of a name."""
-    steps: list[Step] = []
-    for index, part in enumerate(written.steps):
-        operator = Contiguity(written.operators[index - 1]) if index else None
-        body, quantifier = _quantifier(part, report)
-        steps.append(Step(_element(body, gpm, report), quantifier, operator, span=part.span))
-    if not any(step.positive for step in steps):
-        report.error(NoPositiveStep(span=written.span))
-    _check_operators(written, steps, report)
-    return Sequence(tuple(steps))
+    return _Steps(gpm, report).sequence(written)
 
 
-def _quantifier(step: ast.Step, report: Report) -> tuple[ast.Step, Quantifier]:
-    if not isinstance(step, ast.Quantified):
-        return step, Once()
-    match step.mark:
-        case "!":
-            return step.body, Absent()
-        case "?":
-            return step.body, Maybe()
-        case _:
-            _check_bounds(step, report)
-            between = Contiguity(step.between) if step.between else None
-            return step.body, Repeat(max(step.minimum, 1), step.maximum, between)
+class _Steps:
+    """Lowers steps, numbering them in the order of the text."""
 
+    def __init__(self, gpm: GpmOf, report: Report) -> None:
+        self._gpm = gpm
+        self._report = report
+        self._numbers: Iterator[int] = count()
 
-def _check_bounds(step: ast.Quantified, report: Report) -> None:
-    low, high = step.minimum, step.maximum
-    bounds = f"{low}" if high == low else f"{low}," if high is None else f"{low},{high}"
-    if max(low, high or 0) > MAX_ITERATIONS:
-        report.error(
-            NumberOutOfRange(
-                span=step.span,
-                number=max(low, high or 0),
-                what="a number of iterations",
-                limit=MAX_ITERATIONS,
+    def sequence(self, written: ast.SequenceExpression) -> Sequence:
+        operators = (None, *(Contiguity(operator) for operator in written.operators))
+        steps = tuple(map(self._step, written.steps, operators))
+        if not any(step.positive for step in steps):
+            self._report.error(NoPositiveStep(span=written.span))
+        return Sequence(steps)
+
+    def _step(self, written: ast.Step, operator: Contiguity | None) -> Step:
+        number, span, gap = next(self._numbers), written.span, NO_GAP
+        if isinstance(written, ast.Gapped):
+            gap, written = self._gap(written.gap), written.body
+        body, quantifier = self._quantified(written)
+        if isinstance(quantifier, Absent):
+            if gap.after:
+                self._report.error(BadGap(span=span, reason="AFTER has no meaning for a negated step"))
+            quantifier, gap = Absent(gap.within), NO_GAP
+        return Step(body, quantifier, operator, gap, number, span=span)
+
+    def _quantified(self, written: ast.Step) -> tuple[Body, Quantifier]:
+        if not isinstance(written, ast.Quantified):
+            return self._body(written), Once()
+        self._check_mark(written)
+        body = self._body(written.body)
+        match written.mark:
+            case "!":
+                return body, Absent()
+            case "?":
+                return body, Maybe()
+            case _:
+                self._check_bounds(written)
+                between = Contiguity(written.between) if written.between else None
+                gap = NO_GAP if written.gap is None else self._gap(written.gap)
+                minimum = min(written.minimum, MAX_ITERATIONS)
+                return body, Repeat(minimum, written.maximum, between, gap, written.longest)
+
+    def _check_mark(self, step: ast.Quantified) -> None:
+        """What a mark may stand on."""
+        body, report = step.body, self._report
+        group = isinstance(body, (ast.StepGroup, ast.Permute))
+        if group and step.mark == "!":
+            report.error(NegatedGroup(span=step.span))
+        if group and step.longest:
+            report.error(LongestGroup(span=step.span))
+        if step.longest and step.between == ":":
+            report.error(LongestSkipsAny(span=step.span))
+        if isinstance(body, ast.StepGroup) and _only_repeats(body.sequence, step.mark != "?"):
+            report.error(RepeatedRepetition(span=step.span))
+
+    def _check_bounds(self, step: ast.Quantified) -> None:
+        low, high = step.minimum, step.maximum
+        bounds = f"{low}" if high == low else f"{low}," if high is None else f"{low},{high}"
+        most = max(low, high or 0)
+        if most > MAX_ITERATIONS:
+            what = "a number of iterations"
+            self._report.error(NumberOutOfRange(span=step.span, number=most, what=what, limit=MAX_ITERATIONS))
+        elif high == 0:
+            self._report.error(BadBounds(span=step.span, bounds=bounds, reason="nothing would be left"))
+        elif high is not None and high < low:
+            self._report.error(BadBounds(span=step.span, bounds=bounds, reason=f"{high} is less than {low}"))
+
+    # --- bodies -----------------------------------------------------------------------------------
+
+    def _body(self, written: ast.Step) -> Body:
+        match written:
+            case ast.StepGroup(sequence):
+                return self.sequence(sequence)
+            case ast.Permute(sequence):
+                return self._permute(sequence)
+            case _:
+                return self._element(written)
+
+    def _permute(self, written: ast.SequenceExpression) -> Permute:
+        if not 2 <= len(written.steps) <= MAX_ITEMS:
+            self._report.error(PermuteSize(span=written.span, number=len(written.steps), limit=MAX_ITEMS))
+        if len(set(written.operators)) > 1:
+            self._report.error(MixedPermute(span=written.span, first=written.operators[0]))
+        operator = Contiguity(written.operators[0]) if written.operators else Contiguity.NEXT
+        items = tuple(
+            Step(self._item(item), operator=operator, number=next(self._numbers), span=item.span)
+            for item in written.steps
+        )
+        return Permute(items, operator)
+
+    def _item(self, written: ast.Step) -> Element:
+        if isinstance(written, (ast.Name, ast.Conjunction, ast.Disjunction)):
+            return self._element(written)
+        self._report.error(PermuteItem(span=written.span))
+        return Either(tuple(map(self._gpm, names(written))))
+
+    def _element(self, step: ast.Step) -> Element:
+        match step:
+            case ast.Name():
+                return self._gpm(step)
+            case ast.Conjunction(parts):
+                return Both(tuple(map(self._part, parts)))
+            case ast.Disjunction(parts):
+                return Either(tuple(map(self._part, parts)))
+            case _:
+                return self._part(step)
+
+    def _part(self, step: ast.Step) -> Element:
+        """A part of a conjunction or disjunction: what only a whole step can have is an error here."""
+        match step:
+            case ast.Quantified(body, mark):
+                if mark == "!":
+                    self._report.error(MisplacedNegation(span=step.span))
+                else:
+                    shown = "{m,n}" if mark == "{" else mark
+                    example = f"(A|B){shown}"
+                    self._report.error(MisplacedQuantifier(span=step.span, mark=shown, example=example))
+                return self._part(body)
+            case ast.StepGroup(sequence) | ast.Permute(sequence):
+                self._report.error(NestedSequence(span=step.span))
+                return Either(tuple(map(self._part, sequence.steps)))
+            case ast.Gapped(body):
+                return self._part(body)
+            case _:
+                return self._element(step)
+
+    # --- gaps -------------------------------------------------------------------------------------
+
+    def _gap(self, written: ast.Gap) -> Gap:
+        after = 0 if written.after is None else self._duration(written.after)
+        within = None if written.within is None else self._duration(written.within)
+        if within is not None and after > within:
+            self._report.error(BadGap(span=written.span, reason="AFTER is longer than WITHIN"))
+        return Gap(after, within)
+
+    def _duration(self, written: ast.Duration) -> int:
+        if written.unit == "EVENT":
+            self._report.error(BadGap(span=written.span, reason="a gap is a time, not a number of events"))
+            return 1
+        if written.size < 1:
+            self._report.error(BadGap(span=written.span, reason="a gap is at least 1 unit long"))
+            return 1
+        length = microseconds(written.size, written.unit)
+        if length > MAX_DURATION:
+            most = f"{MAX_DURATION // (length // written.size):,} {written.unit}S"
+            self._report.error(
+                NumberOutOfRange(span=written.span, number=written.size, what="a gap", limit=most)
             )
-        )
-    elif low < 1:
-        report.error(BadBounds(span=step.span, bounds=bounds, reason="a repetition occurs at least once"))
-    elif high is not None and high < low:
-        report.error(BadBounds(span=step.span, bounds=bounds, reason=f"{high} is less than {low}"))
+        return min(length, MAX_DURATION)
 
 
-def _element(step: ast.Step, gpm: Callable[[ast.Name], Gpm], report: Report) -> Element:
-    match step:
-        case ast.Name():
-            return gpm(step)
-        case ast.Conjunction(parts):
-            return Both(tuple(_element(part, gpm, report) for part in parts))
-        case ast.Disjunction(parts):
-            return Either(tuple(_element(part, gpm, report) for part in parts))
-        case ast.Quantified(body, mark):
-            if mark == "!":
-                report.error(MisplacedNegation(span=step.span))
-            else:
-                shown = "{m,n}" if mark == "{" else mark
-                report.error(MisplacedQuantifier(span=step.span, mark=shown, example=f"(A|B){shown}"))
-            return _element(body, gpm, report)
+def _only_repeats(sequence: ast.SequenceExpression, repeated: bool) -> bool:
+    """True if iterations of this group could not be told apart, because one of its own repetitions is all it must have.
 
-
-def _check_operators(written: ast.SequenceExpression, steps: list[Step], report: Report) -> None:
-    """``σ • A! ∘ Ψ``: • must equal ∘, or be ``;`` or ``:`` (SEMANTICS 1.6)."""
-    for index, step in enumerate(steps[:-1]):
-        after = steps[index + 1].operator
-        if step.positive or step.operator is not Contiguity.STRICT or after is step.operator or after is None:
-            continue
-        report.error(
-            OperatorsDisagree(
-                span=step.span,
-                before=step.operator.value,
-                after=after.value,
-                step=format_step(written.steps[index]),
-            )
-        )
-
-
-def check_edges(
-    written: ast.SequenceExpression, sequence: Sequence, window: Window | None, report: Report
-) -> None:
-    """Negation at the ends of SEQ needs a window that says since when and until when."""
-    steps = sequence.steps
-    if isinstance(window, EventWindow) and window.sliding:
-        for index, step in enumerate(steps):
-            if step.positive:
-                break
-            report.error(LeadingNegationInEventWindow(span=step.span, step=format_step(written.steps[index])))
-    if isinstance(window, TimeWindow):
-        return
-    for index in trailing_guards(sequence):
-        report.error(
-            TrailingNegationNeedsWindow(span=steps[index].span, step=format_step(written.steps[index]))
-        )
-
-
-def trailing_guards(sequence: Sequence) -> tuple[int, ...]:
-    """The steps that may have to be absent after the last event of a match.
-
-    Behind the last positive step these are the negations and the optional steps that something still
-    follows; optional steps in last place may just be missing (SEMANTICS 1.6).
+    Under ``?`` only a single quantified step is refused.
     """
-    steps = sequence.steps
-    last = max((index for index, step in enumerate(steps) if step.positive), default=-1)
-    end = len(steps)
-    while end > last + 1 and isinstance(steps[end - 1].quantifier, Maybe):
-        end -= 1
-    return tuple(range(last + 1, end))
+    if len(sequence.steps) == 1 and isinstance(_bare(sequence.steps[0]), ast.Quantified):
+        return True
+    if not repeated:
+        return False
+    needed = [step for step in _flattened(sequence) if not _skippable(step)]
+    return len(needed) == 1 and isinstance(needed[0], ast.Quantified)
+
+
+def _bare(step: ast.Step) -> ast.Step:
+    return step.body if isinstance(step, ast.Gapped) else step
+
+
+def _flattened(sequence: ast.SequenceExpression) -> Iterator[ast.Step]:
+    """The steps of a group; parentheses without quantifier do not hide theirs."""
+    for written in sequence.steps:
+        step = _bare(written)
+        if isinstance(step, ast.StepGroup):
+            yield from _flattened(step.sequence)
+        else:
+            yield step
+
+
+def _skippable(step: ast.Step) -> bool:
+    return isinstance(step, ast.Quantified) and (step.mark in "?!" or step.minimum == 0)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from spaseq.algebra.events import Absent, Assignment, Gpm, Sequence, gpms
+from spaseq.algebra.events import Assignment, Gpm, Sequence, around, gpms
 from spaseq.algebra.expressions import Exists, Expression, Iterated, Var, conjuncts, walk
+from spaseq.algebra.rules.classify_variables import homes
 from spaseq.algebra.rules.split_filters import is_stateful
 from spaseq.algebra.scope import certainly_bound, in_scope, pattern_expressions
 from spaseq.algebra.visibility import (
@@ -32,7 +33,7 @@ from spaseq.lowering.errors import (
     UnboundVariable,
 )
 from spaseq.lowering.spaseq.gpm import TopLevelBind, spans_of
-from spaseq.lowering.spaseq.iterations import check_iterations
+from spaseq.lowering.spaseq.iterations import Rough, check_iterations
 from spaseq.lowering.spaseq.report import Report
 from spaseq.syntax import ast
 
@@ -46,16 +47,15 @@ class Variables:
     partition: tuple[str, ...] = ()
 
     @property
-    def steps(self) -> dict[str, int]:
-        """GPM name to the index of its step."""
-        return {g.name: i for i, step in enumerate(self.sequence.steps) for g in gpms(step.element)}
+    def all_gpms(self) -> tuple[Gpm, ...]:
+        return tuple(gpms(self.sequence))
 
     @property
-    def all_gpms(self) -> tuple[Gpm, ...]:
-        return tuple(gpm for step in self.sequence.steps for gpm in gpms(step.element))
+    def _rough(self) -> Rough:
+        return Rough(self.sequence, frozenset(homes(self.sequence, self.partition)))
 
     def negated(self, name: str) -> bool:
-        return isinstance(self.sequence.steps[self.steps[name]].quantifier, Absent)
+        return any(step.negated for step in around(self.sequence, name))
 
     def binders(self, variable: str) -> tuple[str, ...]:
         """The GPMs that may bind a variable, in step order."""
@@ -88,7 +88,7 @@ class Variables:
                 self.report.error(ExistsNeedsEvent(span=node.span, what=what))
 
     def _check_top_level(self, expression: Expression, gpm: Gpm, readable: frozenset[str]) -> None:
-        check_iterations(expression, self.sequence, self.steps, gpm.name, self.report)
+        check_iterations(expression, self._rough, gpm.name, self.report)
         own_check = self._iterated_spans(expression)
         for node in walk(expression):
             if not isinstance(node, Var) or node.hidden or node.span in own_check:
@@ -102,9 +102,9 @@ class Variables:
         return frozenset(n.variable.span for n in walk(expression) if isinstance(n, Iterated))
 
     def _report_unreadable(self, node: Var, gpm: Gpm) -> None:
-        here = self.steps[gpm.name]
+        order = self._rough.order()
         others = [name for name in self.binders(node.name) if name != gpm.name]
-        later = [name for name in others if self.steps[name] > here and not self.negated(name)]
+        later = [name for name in others if order[name] > order[gpm.name] and not self.negated(name)]
         hidden = [name for name in others if self.negated(name)]
         if later:
             self.report.error(LooksAhead(span=node.span, name=node.name, gpm=gpm.name, later=later[0]))
@@ -181,7 +181,7 @@ class Variables:
                 self._check_result(item.variable, taken, UnboundSelection)
                 continue
             expression = expressions[name]
-            check_iterations(expression, self.sequence, self.steps, None, self.report)
+            check_iterations(expression, self._rough, None, self.report)
             self._check_no_exists(expression, "SELECT speaks of a whole match")
             skipped = self._iterated_spans(expression)
             for node in walk(expression):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from spaseq.planner.explain.facts import EdgeFacts, Explanation
+from spaseq.planner.explain.text import waiting
 
 _STYLE = {
     "take": "",
     "skip": ', color="gray55", fontcolor="gray45"',
-    "end": ', color="firebrick", fontcolor="firebrick", arrowhead="tee"',
+    "guard": ', color="firebrick", fontcolor="firebrick", arrowhead="tee"',
     "epsilon": ', style="dashed"',
 }
 
@@ -26,8 +27,7 @@ def to_dot(facts: Explanation) -> str:
     ]
     for state in facts.automaton.states:
         shape = "doublecircle" if state.final else "circle"
-        waits = "a match" if state.step is None else f"waits for {facts.steps[state.step - 1].text}"
-        lines.append(f"  {state.name} [shape={shape}, tooltip={quoted(waits)}];")
+        lines.append(f"  {state.name} [shape={shape}, tooltip={quoted(waiting(state))}];")
     lines += [f"  start -> {state.name};" for state in facts.automaton.states if state.initial]
     lines += [_edge(edge) for edge in facts.automaton.edges]
     return "\n".join([*lines, "}"]) + "\n"

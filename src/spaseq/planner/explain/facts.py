@@ -18,21 +18,26 @@ from spaseq.algebra.events import (
     EventQuery,
     Gpm,
     Maybe,
+    Permute,
     Repeat,
     SelectForm,
     Sequence,
     StatefulPart,
     Step,
+    around,
     gpms,
+    leaves,
 )
-from spaseq.algebra.expressions import Constant, Iterated, IterationCount, conjuncts, walk
+from spaseq.algebra.expressions import Constant, GpmFunction, Iterated, conjuncts, walk
 from spaseq.algebra.patterns import Graph
 from spaseq.algebra.scope import expression_variables
+from spaseq.algebra.structure import possible_first, possible_later
 from spaseq.algebra.visibility import bindable, gpm_patterns, partners, result_variables
-from spaseq.automaton import Edge, Nfa
+from spaseq.automaton import Automaton, Edge, Kind
 from spaseq.errors import QueryWarning
 from spaseq.planner.explain.rewritten import (
     element_text,
+    gap_text,
     rewritten_text,
     sequence_text,
     stateful_text,
@@ -45,7 +50,7 @@ from spaseq.planner.explain.sparql_text import Spelling
 if TYPE_CHECKING:
     from spaseq.planner.compiled import CompiledQuery
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,8 @@ class StepFacts:
     minimum: int
     maximum: int | None
     between: tuple[str, ...]
+    inside: tuple[str, ...]
+    gap: str | None
     streams: tuple[str, ...]
     gpms: tuple[GpmFacts, ...]
     window: str | None
@@ -114,19 +121,19 @@ class StepFacts:
 
 @dataclass(frozen=True, slots=True)
 class StateFacts:
-    """A state of the automaton, and the step a run waits for there."""
+    """A state of the automaton, and what a run waits for there."""
 
     name: str
-    step: int | None
+    waits: tuple[str, ...]
     initial: bool
     final: bool
 
 
 @dataclass(frozen=True, slots=True)
 class EdgeFacts:
-    """An edge with its predicate ``(U, op, P)``; ``kind`` is take, end, skip or epsilon.
+    """An edge with its predicate ``(U, op, P)``; ``kind`` is take, guard, skip or epsilon.
 
-    Edges of one ``choice`` between the same states must all match at one instant.
+    ``again`` says that one more iteration begins with it; ``reason`` why a guard is there: negated, skipped or longest.
     """
 
     source: str
@@ -135,8 +142,9 @@ class EdgeFacts:
     op: str
     gpm: str | None
     kind: str
-    choice: int
     label: str
+    again: bool
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +192,7 @@ class Explanation:
     window: str | None
     window_meaning: str | None
     partition: tuple[str, ...]
+    skips: bool
     streams: tuple[StreamFacts, ...]
     shared: tuple[VariableFacts, ...]
     iterated: tuple[VariableFacts, ...]
@@ -221,7 +230,10 @@ def explanation(query: CompiledQuery) -> Explanation:
         graphs=tuple(name for name in graphs if not name.startswith("?")),
         any_graph=any(name.startswith("?") for name in graphs),
         automaton=_automaton(query.automaton),
-        steps=tuple(_step(query, index, step, spelling) for index, step in enumerate(plan.sequence.steps)),
+        steps=tuple(
+            _step(query, number, step, spelling) for number, step in enumerate(leaves(plan.sequence), 1)
+        ),
+        skips=plan.skip_past,
         distribution=DistributionFacts(
             distribution.unit.value,
             distribution.variables,
@@ -281,35 +293,56 @@ def _graphs(gpm: Gpm) -> Iterator[str]:
 # --- the automaton ------------------------------------------------------------------------------
 
 
-def _automaton(nfa: Nfa) -> AutomatonFacts:
+def _automaton(automaton: Automaton) -> AutomatonFacts:
     states = tuple(
-        StateFacts(s.name, None if s.step is None else s.index + 1, s.index == 0, s.final) for s in nfa.states
+        StateFacts(automaton.name(state), _waits(automaton, state), state == 0, state == automaton.final)
+        for state in range(automaton.size)
     )
-    return AutomatonFacts(states, tuple(_edge(nfa, edge) for edge in nfa.edges))
+    return AutomatonFacts(states, tuple(_edge(automaton, edge) for edge in automaton.edges))
 
 
-def _edge(nfa: Nfa, edge: Edge) -> EdgeFacts:
-    names = nfa.states[edge.source].name, nfa.states[edge.target].name
-    predicate = edge.predicate
-    if predicate is None:
-        return EdgeFacts(*names, (), "", None, "epsilon", edge.choice, "ε")
-    kind = "skip" if edge.skips else "end" if predicate.op.startswith("!") else "take"
+def _waits(automaton: Automaton, state: int) -> tuple[str, ...]:
+    """What a run in a state waits for: what the take edges that leave it take."""
+    edges = (automaton.edges[number] for number in automaton.leaving(state))
+    steps = (edge.step for edge in edges if edge.kind is Kind.TAKE and edge.step is not None)
+    return tuple(dict.fromkeys(element_text(step.element) for step in steps))
+
+
+def _edge(automaton: Automaton, edge: Edge) -> EdgeFacts:
+    aliases = dict(automaton.streams)
+    if edge.step is None:
+        streams, pattern = tuple(aliases.values()) if edge.kind is Kind.SKIP else (), None
+    else:
+        streams = tuple(dict.fromkeys(aliases[gpm.stream] for gpm in gpms(edge.step.body)))
+        pattern = element_text(edge.step.element)
+    operator = edge.entry.operator if edge.entry is not None else None
     return EdgeFacts(
-        *names, predicate.streams, predicate.op, predicate.gpm, kind, edge.choice, str(predicate)
+        automaton.name(edge.source),
+        automaton.name(edge.target),
+        streams,
+        "!" if edge.kind is Kind.GUARD else "" if operator is None else operator.value,
+        pattern,
+        _KINDS[edge.kind],
+        automaton.label(edge),
+        edge.again is not None,
+        None if edge.reason is None else edge.reason.name.lower(),
     )
+
+
+_KINDS = {Kind.TAKE: "take", Kind.GUARD: "guard", Kind.SKIP: "skip", Kind.EPSILON: "epsilon"}
 
 
 # --- steps --------------------------------------------------------------------------------------
 
 
-def _step(query: CompiledQuery, index: int, step: Step, spelling: Spelling) -> StepFacts:
+def _step(query: CompiledQuery, number: int, step: Step, spelling: Spelling) -> StepFacts:
     plan = query.rewritten
     here = tuple(gpms(step.element))
     aliases = {stream.iri: stream.alias for stream in plan.streams}
     minimum, maximum = _bounds(step)
-    facts = tuple(_gpm(query, index, gpm, spelling) for gpm in here)
+    inside = around(plan.sequence, here[0].name)[:-1]
     return StepFacts(
-        number=index + 1,
+        number=number,
         text=step_text(step),
         element=element_text(step.element),
         operator=None if step.operator is None else step.operator.value,
@@ -317,10 +350,12 @@ def _step(query: CompiledQuery, index: int, step: Step, spelling: Spelling) -> S
         quantifier=_quantifier(step),
         minimum=minimum,
         maximum=maximum,
-        between=tuple(operator.value for operator in between(plan.sequence, index)),
+        between=tuple(operator.value for operator in between(plan.sequence, step)),
+        inside=tuple(step_text(group) for group in inside),
+        gap=" ".join(gap_text(step.gap)) or None,
         streams=tuple(dict.fromkeys(aliases[gpm.stream] for gpm in here)),
-        gpms=facts,
-        window=None if step.within is None else window_text(step.within),
+        gpms=tuple(_gpm(query, gpm, spelling) for gpm in here),
+        window=None if step.window is None else window_text(step.window),
     )
 
 
@@ -348,21 +383,19 @@ def _bounds(step: Step) -> tuple[int, int | None]:
             return 1, 1
 
 
-def between(sequence: Sequence, index: int) -> tuple[Contiguity, ...]:
+def between(sequence: Sequence, step: Step) -> tuple[Contiguity, ...]:
     """The operators between iterations of a step (SEMANTICS 1.5).
 
     Two where it depends on whether an optional step before it is taken.
     """
-    quantifier = sequence.steps[index].quantifier
-    if not isinstance(quantifier, Repeat):
+    if not isinstance(step.quantifier, Repeat):
         return ()
-    earlier = [step for step in sequence.steps[:index] if not isinstance(step.quantifier, Absent)]
-    first = () if any(step.positive for step in earlier) else (quantifier.operator(first_step=True),)
-    later = (quantifier.operator(first_step=False),) if earlier else ()
-    return tuple(dict.fromkeys(first + later))
+    starts = (True,) * (step.number in possible_first(sequence))
+    starts += (False,) * (step.number in possible_later(sequence))
+    return tuple(dict.fromkeys(step.quantifier.operator(first_step=first) for first in starts))
 
 
-def _gpm(query: CompiledQuery, index: int, gpm: Gpm, spelling: Spelling) -> GpmFacts:
+def _gpm(query: CompiledQuery, gpm: Gpm, spelling: Spelling) -> GpmFacts:
     plan = query.rewritten
     written = next(each for each in query.algebra.gpms if each.name == gpm.name)
     waiting = [part.expression for part in gpm.stateful]
@@ -373,59 +406,69 @@ def _gpm(query: CompiledQuery, index: int, gpm: Gpm, spelling: Spelling) -> GpmF
         stream=aliases[gpm.stream],
         pattern=spelling.pattern(gpm.pattern),
         binds=bindable(gpm),
-        joins=_joins(plan, index, gpm),
+        joins=_joins(plan, gpm),
         filters=tuple(spelling.expression(part) for part in local),
-        stateful=tuple(_stateful(plan, index, gpm, part, spelling) for part in gpm.stateful),
+        stateful=tuple(_stateful(plan, gpm, part, spelling) for part in gpm.stateful),
         per_iteration=tuple(name for name in bindable(gpm) if name in plan.iterated),
         graphs=tuple(dict.fromkeys(_graphs(gpm))),
     )
 
 
-def _joins(query: EventQuery, index: int, gpm: Gpm) -> tuple[VariableFacts, ...]:
+def _joins(query: EventQuery, gpm: Gpm) -> tuple[VariableFacts, ...]:
     """The variables on which a mapping of the GPM must agree, and with whose."""
-    others = _met_by(query, index, gpm)
-    rows = [(name, tuple(o.name for o in others if name in bindable(o))) for name in bindable(gpm)]
-    return tuple(
-        VariableFacts(name, binders) for name, binders in rows if binders and name not in query.iterated
-    )
+    rows = [
+        (name, tuple(other.name for other in _met_by(query, gpm, name) if name in bindable(other)))
+        for name in bindable(gpm)
+    ]
+    return tuple(VariableFacts(name, binders) for name, binders in rows if binders)
 
 
-def _met_by(query: EventQuery, index: int, gpm: Gpm) -> tuple[Gpm, ...]:
-    """The GPMs whose values a mapping of this one meets.
+def _met_by(query: EventQuery, gpm: Gpm, name: str) -> list[Gpm]:
+    """The GPMs whose values of a variable a mapping of this one meets.
 
-    Those of earlier steps and of its own conjunction; in a repetition also those of earlier iterations;
-    for a negation in first place those of the step after it (SEMANTICS 1.6).
+    Those of earlier steps, of its own conjunction and of its permutation; for a variable without a home also those of
+    earlier iterations; for a negation in first place those of the step after it (SEMANTICS 1.6).
     """
-    steps = query.sequence.steps
-    step = steps[index]
-    before = [s for s in steps[:index] if not isinstance(s.quantifier, Absent)]
-    if not before and isinstance(step.quantifier, Absent):
-        last = next(i for i, s in enumerate(steps) if s.positive)
-        before = [s for s in steps[index + 1 : last + 1] if not isinstance(s.quantifier, Absent)]
-    met = [other for s in before for other in gpms(s.element)]
-    here = list(gpms(step.element))
-    if isinstance(step.quantifier, Repeat):
-        met += [other for other in here if other.name != gpm.name or _joins_itself(query, gpm)]
-    else:
-        met += [other for other in here if other.name in partners(query.sequence, gpm.name)]
-    return tuple(met)
+    met = _readable(query, gpm)
+    steps = list(leaves(query.sequence))
+    own = next(index for index, step in enumerate(steps) if gpm in tuple(gpms(step.body)))
+    if not met and steps[own].negated:
+        last = next(index for index, step in enumerate(steps) if step.positive)
+        met = [other for step in steps[own + 1 : last + 1] if not step.negated for other in gpms(step.body)]
+    if name not in query.iterated:
+        for step in around(query.sequence, gpm.name):
+            if isinstance(step.quantifier, Repeat):
+                met += [other for other in gpms(step.body) if other not in met]
+    return met
 
 
-def _joins_itself(query: EventQuery, gpm: Gpm) -> bool:
-    """True if some variable of a repeated GPM is shared, so that its iterations must agree on it."""
-    return bool(query.shared & set(bindable(gpm)))
+def _readable(query: EventQuery, gpm: Gpm) -> list[Gpm]:
+    """The GPMs whose variables a part of this one may read, in the order of the text."""
+    found: list[Gpm] = []
+    earlier = True
+    for step in leaves(query.sequence):
+        here = tuple(gpms(step.body))
+        if gpm in here:
+            earlier = False
+        if not step.negated:
+            found += [
+                other
+                for other in here
+                if (earlier or other.name in _together(query, gpm)) and other.name != gpm.name
+            ]
+    return found
 
 
-def _stateful(
-    query: EventQuery, index: int, gpm: Gpm, part: StatefulPart, spelling: Spelling
-) -> StatefulFacts:
-    steps = query.sequence.steps
-    earlier = [s for s in steps[:index] if not isinstance(s.quantifier, Absent)]
-    around = partners(query.sequence, gpm.name)
-    readable = [other for s in earlier for other in gpms(s.element)]
-    readable += [other for other in gpms(steps[index].element) if other.name in around]
+def _together(query: EventQuery, gpm: Gpm) -> frozenset[str]:
+    """The GPMs of its conjunction and of its permutation."""
+    inside = [step for step in around(query.sequence, gpm.name) if isinstance(step.body, Permute)]
+    return partners(query.sequence, gpm.name) | {g.name for step in inside for g in gpms(step.body)}
+
+
+def _stateful(query: EventQuery, gpm: Gpm, part: StatefulPart, spelling: Spelling) -> StatefulFacts:
+    readable = _readable(query, gpm)
     over = [node.variable.name for node in walk(part.expression) if isinstance(node, Iterated)]
-    counted = [node.gpm for node in walk(part.expression) if isinstance(node, IterationCount)]
+    counted = [node.gpm for node in walk(part.expression) if isinstance(node, GpmFunction)]
     repeated = [g.name for g in query.gpms if set(bindable(g)) & set(over)]
     names = [
         name for name in result_variables(query.sequence) if name in expression_variables(part.expression)

@@ -30,7 +30,7 @@ _LEGEND = (
     ("take", "takes an event and goes on"),
     ("skip", "lets any event pass"),
     ("epsilon", "goes on without an event"),
-    ("end", "ends the run"),
+    ("guard", "ends the run"),
 )
 
 
@@ -100,8 +100,6 @@ def _automaton(facts: Explanation) -> str:
     legend = "".join(
         f'<li class="{kind}"><i></i>{escape(words)}</li>' for kind, words in _LEGEND if kind in used
     )
-    if any("&" in edge.op for edge in facts.automaton.edges):
-        legend += '<li class="bracket"><i></i>all at one instant</li>'
     rows = "".join(
         f"<tr><td>{e.source}</td><td><code>{escape(e.label)}</code></td><td>{e.target}</td>"
         f"<td>{escape(meaning(e))}</td></tr>"

@@ -1,8 +1,8 @@
 """Where everything of a drawn automaton lies: states on one line, loops above it, other edges below it.
 
-All lengths are in pixels. Loops at a state are arches, each over the label of the one below it. Of
-several edges between two states the first is straight and the others are bridges that hang below it, so
-no edge crosses another and no label lies on an edge.
+All lengths are in pixels. Loops at a state are arches, each over the label of the one below it. The first edge to
+the next state is straight; all others, also those back, are bridges that hang below the line, the shorter ones above
+the longer ones.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from spaseq.planner.explain.facts import AutomatonFacts, EdgeFacts
+from spaseq.planner.explain.text import waiting
 
 RADIUS = 22
 CHARACTER = 7.3
@@ -57,7 +58,7 @@ class DrawnState:
     x: float
     y: float
     final: bool
-    step: int | None
+    waits: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +72,6 @@ class DrawnEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class Bracket:
-    """A line that ties together the edges of one conjunction."""
-
-    x: float
-    top: float
-    bottom: float
-
-
-@dataclass(frozen=True, slots=True)
 class Drawing:
     """A whole automaton, placed."""
 
@@ -87,7 +79,6 @@ class Drawing:
     height: float
     states: tuple[DrawnState, ...]
     edges: tuple[DrawnEdge, ...]
-    brackets: tuple[Bracket, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,30 +90,57 @@ class Loops:
     room: float
 
 
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """An edge between two states, by their places in the line; level 0 is straight."""
+
+    edge: EdgeFacts
+    source: int
+    target: int
+    level: int
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        return min(self.source, self.target), max(self.source, self.target)
+
+
 def layout(automaton: AutomatonFacts) -> Drawing:
     """Place the states from left to right and all edges around them."""
     names = [state.name for state in automaton.states]
     loops = {name: _loops(automaton, name) for name in names}
-    forward = {name: _leaving(automaton, name) for name in names}
-    xs = _positions(names, loops, forward)
+    bridges = _bridges(automaton, names)
+    xs = _positions(names, loops, bridges)
     y = MARGIN + max(_loops_height(loops[name]) for name in names) + RADIUS
     edges: list[DrawnEdge] = []
-    brackets: list[Bracket] = []
     for name, x in xs.items():
         edges += _place_loops(loops[name], x, y)
-    for name, following in pairwise(names):
-        placed = _place_forward(forward[name], xs[name], xs[following], y)
-        edges += placed
-        brackets += _brackets(placed)
-    depth = max((len(found) - 1 for found in forward.values()), default=0) * LEVEL
+    edges += [_place_bridge(bridge, list(xs.values()), y) for bridge in bridges]
+    depth = max((bridge.level for bridge in bridges), default=0) * LEVEL
     last = names[-1]
     return Drawing(
         width=xs[last] + max(RADIUS, loops[last].room) + MARGIN,
         height=y + max(RADIUS + 4, depth + 8) + MARGIN,
-        states=tuple(DrawnState(s.name, xs[s.name], y, s.final, s.step) for s in automaton.states),
+        states=tuple(DrawnState(s.name, xs[s.name], y, s.final, waiting(s)) for s in automaton.states),
         edges=tuple(edges),
-        brackets=tuple(brackets),
     )
+
+
+def _bridges(automaton: AutomatonFacts, names: list[str]) -> list[Bridge]:
+    """A level for every edge between two states, such that no two of one level share a stretch of the line."""
+    place = {name: index for index, name in enumerate(names)}
+    edges = [edge for edge in automaton.edges if edge.source != edge.target]
+    # Short ones first; of those between the same states the ones that take an event.
+    edges.sort(key=lambda e: (abs(place[e.target] - place[e.source]), e.kind != "take", e.kind == "epsilon"))
+    placed: list[Bridge] = []
+    for edge in edges:
+        bridge = Bridge(edge, place[edge.source], place[edge.target], 0)
+        low, high = bridge.ends
+        # A label needs room below the states that its bridge passes.
+        level = 0 if bridge.target == bridge.source + 1 else 1 if high == low + 1 else 2
+        while any(other.level == level and other.ends[0] < high and low < other.ends[1] for other in placed):
+            level += 1
+        placed.append(Bridge(edge, bridge.source, bridge.target, level))
+    return placed
 
 
 def short_label(edge: EdgeFacts) -> str:
@@ -158,20 +176,13 @@ def _loops_height(loops: Loops) -> float:
     return 0.0 if not loops.edges else 30 + LEVEL * (len(loops.edges) - 1) + LABEL_HEIGHT + 4
 
 
-def _leaving(automaton: AutomatonFacts, name: str) -> tuple[EdgeFacts, ...]:
-    """The edges to the next state, those without an event last."""
-    found = [edge for edge in automaton.edges if edge.source == name != edge.target]
-    return tuple(sorted(found, key=lambda edge: edge.kind == "epsilon"))
-
-
-def _positions(
-    names: list[str], loops: dict[str, Loops], forward: dict[str, tuple[EdgeFacts, ...]]
-) -> dict[str, float]:
+def _positions(names: list[str], loops: dict[str, Loops], bridges: list[Bridge]) -> dict[str, float]:
     x = MARGIN + max(ENTRY + RADIUS, loops[names[0]].room)
     found = {names[0]: x}
-    for name, following in pairwise(names):
-        widest = max(text_width(short_label(edge)) for edge in forward[name])
-        bend = BEND if len(forward[name]) > 1 else STRAIGHT
+    for index, (name, following) in enumerate(pairwise(names)):
+        over = [bridge for bridge in bridges if bridge.ends == (index, index + 1)]
+        widest = max((text_width(short_label(bridge.edge)) for bridge in over), default=0.0)
+        bend = BEND if any(bridge.level for bridge in over) else STRAIGHT
         x += max(2 * (RADIUS + bend) + widest + 20, loops[name].room + loops[following].room + 12)
         found[following] = x
     return found
@@ -205,39 +216,37 @@ def _arch(x: float, y: float, half: float, top: float, index: int) -> str:
     )
 
 
-def _place_forward(edges: tuple[EdgeFacts, ...], left: float, right: float, y: float) -> list[DrawnEdge]:
-    placed = []
-    for index, edge in enumerate(edges):
-        level = y + LEVEL * index
-        label = short_label(edge)
-        width = text_width(label)
-        box = Box((left + right - width) / 2, level - LABEL_HEIGHT - 3, width, LABEL_HEIGHT)
-        placed.append(DrawnEdge(edge, _bridge(left, right, y, level, index), label, box))
-    return placed
+def _place_bridge(bridge: Bridge, xs: list[float], y: float) -> DrawnEdge:
+    low, high = bridge.ends
+    level = y + LEVEL * bridge.level
+    label = short_label(bridge.edge)
+    width = text_width(label)
+    box = Box((xs[low] + xs[high] - width) / 2, level - LABEL_HEIGHT - 3, width, LABEL_HEIGHT)
+    backward = bridge.target < bridge.source
+    return DrawnEdge(
+        bridge.edge, _path(xs[low], xs[high], y, level, bridge.level, backward=backward), label, box
+    )
 
 
-def _bridge(left: float, right: float, y: float, level: float, index: int) -> str:
-    """An edge: straight on, or down to its level, across, and up again."""
+def _path(left: float, right: float, y: float, level: float, index: int, *, backward: bool) -> str:
+    """An edge: straight on, or down to its level, across, and up again; drawn from its source."""
     if index == 0:
         return f"M {left + RADIUS:.1f} {y:.1f} L {right - RADIUS:.1f} {y:.1f}"
     drop = min(7 + 5 * (index - 1), 19)
     out = (RADIUS**2 - drop**2) ** 0.5
     start, end = left + out, right - out
     a, b = left + RADIUS + BEND, right - RADIUS - BEND
-    return (
-        f"M {start:.1f} {y + drop:.1f} C {start + 14:.1f} {y + drop + 8:.1f} "
-        f"{a - 26:.1f} {level:.1f} {a:.1f} {level:.1f} L {b:.1f} {level:.1f} "
-        f"C {b + 26:.1f} {level:.1f} {end - 14:.1f} {y + drop + 8:.1f} {end:.1f} {y + drop:.1f}"
-    )
-
-
-def _brackets(placed: list[DrawnEdge]) -> list[Bracket]:
-    """One line for each conjunction, before the labels of its edges."""
-    found = []
-    joined = [drawn for drawn in placed if "&" in drawn.edge.op]
-    for choice in dict.fromkeys(drawn.edge.choice for drawn in joined):
-        boxes = [drawn.box for drawn in joined if drawn.edge.choice == choice]
-        levels = [box.y + LABEL_HEIGHT + 3 for box in boxes]
-        left = min(drawn.box.x for drawn in placed)
-        found.append(Bracket(left - 6, min(levels), max(levels)))
-    return found
+    points = [
+        (start, y + drop),
+        (start + 14, y + drop + 8),
+        (a - 26, level),
+        (a, level),
+        (b, level),
+        (b + 26, level),
+        (end - 14, y + drop + 8),
+        (end, y + drop),
+    ]
+    if backward:
+        points.reverse()
+    shown = [f"{x:.1f} {height:.1f}" for x, height in points]
+    return f"M {shown[0]} C {shown[1]} {shown[2]} {shown[3]} L {shown[4]} C {shown[5]} {shown[6]} {shown[7]}"

@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 
 from spaseq.planner.explain.facts import AutomatonFacts, Explanation
+from spaseq.planner.explain.text import waiting
 
 
 def to_mermaid(facts: Explanation) -> str:
     """A ``stateDiagram-v2``: one arrow per edge, but one for all loops of a state."""
     states = facts.automaton.states
     lines = ["stateDiagram-v2", "  direction LR"]
-    lines += [f"  {state.name} : {_title(facts, state.step)}" for state in states]
+    lines += [f"  {state.name} : {escaped('match' if state.final else waiting(state))}" for state in states]
     lines += [f"  [*] --> {state.name}" for state in states if state.initial]
     lines += [line for state in states for line in _leaving(facts.automaton, state.name)]
     lines += [f"  {state.name} --> [*]" for state in states if state.final]
     return "\n".join(lines) + "\n"
-
-
-def _title(facts: Explanation, step: int | None) -> str:
-    return "match" if step is None else escaped(f"waits for {facts.steps[step - 1].text}")
 
 
 def _leaving(automaton: AutomatonFacts, name: str) -> list[str]:

@@ -15,18 +15,21 @@ from spaseq.algebra.events import (
     EventQuery,
     EventWindow,
     Form,
+    Gap,
     Gpm,
     Maybe,
     Once,
+    Permute,
+    Quantifier,
     Repeat,
     SelectForm,
+    Sequence,
     StatefulPart,
     Step,
     TimeWindow,
     Window,
     gpms,
 )
-from spaseq.automaton.fragments.kleene import mark_of
 from spaseq.planner.explain.sparql_text import Spelling
 from spaseq.syntax import ast
 from spaseq.temporal.instants import format_instant
@@ -51,8 +54,9 @@ def rewritten_text(query: EventQuery, prologue: ast.Prologue) -> str:
     lines += [f"FROM STREAM {stream.alias} <{stream.iri}>" for stream in query.streams]
     if query.partition:
         lines.append("PARTITION BY " + " ".join(f"?{name}" for name in query.partition))
-    lines += ["WHERE {", f"  SEQ ({sequence_text(query)})"]
-    for gpm in (gpm for step in query.sequence.steps for gpm in gpms(step.element)):
+    skips = " AFTER MATCH SKIP PAST LAST EVENT" if query.skip_past else ""
+    lines += ["WHERE {", f"  SEQ ({sequence_text(query)}){skips}"]
+    for gpm in gpms(query.sequence):
         lines += _definition(gpm, aliases[gpm.stream], spelling)
     return "\n".join([*lines, "}"])
 
@@ -99,29 +103,61 @@ def sequence_text(query: EventQuery) -> str:
 
     A space on both sides keeps ``:`` and names apart for the eye.
     """
-    parts = []
-    for step in query.sequence.steps:
-        if step.operator is not None:
-            parts.append(step.operator.value)
-        parts.append(step_text(step))
+    return _steps_text(query.sequence.steps)
+
+
+def _steps_text(steps: tuple[Step, ...]) -> str:
+    first, *others = steps
+    parts = [step_text(first)]
+    for step in others:
+        assert step.operator is not None
+        parts += [step.operator.value, step_text(step)]
     return " ".join(parts)
 
 
 def step_text(step: Step) -> str:
-    """One step with its quantifier: ``A``, ``B+``, ``(A & B)?``."""
-    element = element_text(step.element)
-    body = element if isinstance(step.element, Gpm) else f"({element})"
-    match step.quantifier:
+    """One step with its quantifier and gap: ``A``, ``B+``, ``(A & B)?``, ``(A ; B)+[; WITHIN 5 MINUTES]``."""
+    return " ".join((_body_text(step) + _mark(step.quantifier), *gap_text(step.gap)))
+
+
+def _body_text(step: Step) -> str:
+    match step.body:
+        case Gpm(name=name):
+            return name
+        case Sequence(steps):
+            return f"({_steps_text(steps)})"
+        case Permute(items):
+            return f"PERMUTE({_steps_text(items)})"
+        case element:
+            return f"({element_text(element)})"
+
+
+def _mark(quantifier: Quantifier) -> str:
+    match quantifier:
         case Once():
-            return body
-        case Repeat(between=between):
-            return body + mark_of(step.quantifier) + ("" if between is None else f"[{between.value}]")
+            return ""
         case Maybe():
-            return f"{body}?"
-        case Absent():
-            return f"{body}!"
+            return "?"
+        case Absent(within):
+            return "!" if within is None else f"! WITHIN {duration_text(within)}"
+        case Repeat(minimum, maximum, between, gap, longest):
+            inner = "" if between is None else f"[{' '.join((between.value, *gap_text(gap)))}]"
+            return _bounds_text(minimum, maximum) + inner + (" LONGEST" if longest else "")
         case _:
-            assert_never(step.quantifier)
+            assert_never(quantifier)
+
+
+def _bounds_text(low: int, high: int | None) -> str:
+    """The repetition as it is written: ``+``, ``*``, ``{2}``, ``{2,3}`` or ``{2,}``."""
+    if high is None and low < 2:
+        return "+" if low else "*"
+    return f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
+
+
+def gap_text(gap: Gap) -> list[str]:
+    """A gap as it is written."""
+    words = [f"AFTER {duration_text(gap.after)}"] if gap.after else []
+    return words + ([f"WITHIN {duration_text(gap.within)}"] if gap.within is not None else [])
 
 
 def element_text(element: Element) -> str:

@@ -26,14 +26,10 @@ def draw(facts: Explanation, drawing: Drawing) -> str:
         f'<svg class="automaton" xmlns="http://www.w3.org/2000/svg" {size} {view} role="img">',
         f"<title>{escape(title)}</title>",
         f"<style>{_CSS.read_text(encoding='utf-8')}</style>",
-        f"<defs>{''.join(_arrowhead(kind) for kind in ('take', 'skip', 'end', 'epsilon'))}</defs>",
-        *(
-            f'<path class="bracket" d="M {b.x:.1f} {b.top:.1f} L {b.x:.1f} {b.bottom:.1f}"/>'
-            for b in drawing.brackets
-        ),
+        f"<defs>{''.join(_arrowhead(kind) for kind in ('take', 'skip', 'guard', 'epsilon'))}</defs>",
         *(_edge(drawn) for drawn in drawing.edges),
         _entry(drawing.states[0]),
-        *(_state(facts, state) for state in drawing.states),
+        *(_state(state) for state in drawing.states),
         "</svg>",
     ]
     return "\n".join(parts)
@@ -66,11 +62,10 @@ def _entry(state: DrawnState) -> str:
     return f'<g class="edge take"><path d="{path}" marker-end="url(#arrow-take)"/></g>'
 
 
-def _state(facts: Explanation, state: DrawnState) -> str:
-    waits = "a match" if state.step is None else f"waits for {facts.steps[state.step - 1].text}"
+def _state(state: DrawnState) -> str:
     inner = f'<circle cx="{state.x:.1f}" cy="{state.y:.1f}" r="{RADIUS - 4}"/>' if state.final else ""
     return (
-        f'<g class="state"><title>{escape(f"{state.name}: {waits}")}</title>'
+        f'<g class="state"><title>{escape(f"{state.name}: {state.waits}")}</title>'
         f'<circle cx="{state.x:.1f}" cy="{state.y:.1f}" r="{RADIUS}"/>{inner}'
         f'<text x="{state.x:.1f}" y="{state.y + 4:.1f}">{escape(state.name)}</text></g>'
     )

@@ -11,6 +11,7 @@ from spaseq.planner.explain.facts import (
     EdgeFacts,
     Explanation,
     GpmFacts,
+    StateFacts,
     StatefulFacts,
     StepFacts,
     VariableFacts,
@@ -62,6 +63,8 @@ def _overview(facts: Explanation) -> list[str]:
         row("sequence", f"SEQ ({facts.sequence})"),
         *rows("window", window_lines(facts)),
     ]
+    if facts.skips:
+        lines.append(row("skips", "a match starts behind the last event of every match kept before it"))
     if facts.partition:
         lines.append(row("partition", f"a query of its own for every {questioned(facts.partition)}"))
     width = max(len(stream.alias) for stream in facts.streams)
@@ -98,14 +101,28 @@ def meaning(edge: EdgeFacts) -> str:
     """What an edge does to a run, in words."""
     match edge.kind:
         case "epsilon":
-            return "goes on without an event"
+            return "begins the next iteration" if edge.again else "goes on without an event"
         case "skip":
             return "lets any event pass"
-        case "end":
-            return f"ends the run: {edge.gpm} must not occur here"
-    together = ", together with the other edges of its conjunction" if "&" in edge.op else ""
-    stays = ", and waits for one more" if edge.source == edge.target else ""
-    return f"takes an event of {listed(edge.streams)} that matches {edge.gpm}{stays}{together}"
+        case "guard":
+            return f"{_GUARDS[edge.reason or 'negated']}: {edge.gpm} must not occur"
+    what = "events of one instant" if "&" in (edge.gpm or "") else "an event"
+    again = ", for one more iteration" if edge.again else ""
+    return f"takes {what} of {listed(edge.streams)} that match{'es' if what == 'an event' else ''} {edge.gpm}{again}"
+
+
+_GUARDS = {
+    "negated": "ends the run on the way without an event",
+    "skipped": "ends the run that leaves this step out",
+    "longest": "ends the run that stops repeating too early",
+}
+
+
+def waiting(state: StateFacts) -> str:
+    """What a run in a state waits for, in words."""
+    if state.final:
+        return "a match"
+    return f"waits for {' or '.join(state.waits)}" if state.waits else "passes on"
 
 
 def _steps(steps: tuple[StepFacts, ...]) -> list[str]:
@@ -124,6 +141,10 @@ def _steps(steps: tuple[StepFacts, ...]) -> list[str]:
 def occurrence(step: StepFacts) -> str:
     """Where a step stands and how often it occurs, in words."""
     place = "first" if step.operator is None else f"after `{step.operator}` ({step.operator_name})"
+    if step.inside:
+        place += f" in {step.inside[-1]}"
+    if step.gap is not None:
+        place += f", {step.gap} of the event before"
     match step.quantifier:
         case "optional":
             return f"{place}, optional"

@@ -5,22 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from spaseq.algebra.expressions import Constant, Iterated, IterationCount, Var
+from spaseq.algebra.expressions import Constant, GpmFunction, Iterated, Var
 from spaseq.errors import Span
 from spaseq.syntax.ast import (
     Ask,
     Conjunction,
     Construct,
     Disjunction,
+    Duration,
+    Gap,
+    Gapped,
     GpmDefinition,
     GroupPattern,
     Name,
+    Permute,
     Prologue,
     Quantified,
     SelectClause,
     SequenceExpression,
     SpaseqQuery,
     Step,
+    StepGroup,
     StreamDeclaration,
     WindowClause,
 )
@@ -29,6 +34,16 @@ from spaseq.syntax.builder.triples import TripleList
 from spaseq.syntax.lexer import Token
 
 Clause: TypeAlias = WindowClause | StreamDeclaration | tuple[Var, ...] | SequenceExpression | GpmDefinition
+
+
+Between: TypeAlias = tuple[str, Gap | None]
+"""The operator between iterations, and its gap."""
+
+
+def _options(parts: tuple[Between | Token, ...]) -> tuple[str, Gap | None, bool]:
+    """What stands behind a quantifier: the operator between iterations, its gap, and whether it is LONGEST."""
+    operator, gap = next((part for part in parts if not isinstance(part, Token)), ("", None))
+    return operator, gap, any(isinstance(part, Token) for part in parts)
 
 
 class SpaseqActions(SparqlActions):
@@ -78,12 +93,18 @@ class SpaseqActions(SparqlActions):
 
     # --- sequence expressions ---
 
-    def seq_clause(self, span: Span, sequence: SequenceExpression) -> SequenceExpression:
-        return replace(sequence, span=span)
+    def seq_clause(
+        self, span: Span, sequence: SequenceExpression, skip_past: bool = False
+    ) -> SequenceExpression:
+        return replace(sequence, skip_past=skip_past, span=span)
+
+    def skip_past(self, _span: Span, *_words: Token) -> bool:
+        return True
 
     def sequence(self, span: Span, *parts: Step | str) -> SequenceExpression:
         steps = tuple(part for part in parts if not isinstance(part, str))
-        return SequenceExpression(steps, tuple(part for part in parts if isinstance(part, str)), span)
+        operators = tuple(part for part in parts if isinstance(part, str))
+        return SequenceExpression(steps, operators, span=span)
 
     def sequence_operator(self, _span: Span, token: Token) -> str:
         return token.text
@@ -97,22 +118,52 @@ class SpaseqActions(SparqlActions):
     def all_of(self, span: Span, *parts: Step) -> Conjunction:
         return Conjunction(parts, span)
 
+    def step_group(self, span: Span, sequence: SequenceExpression) -> Step:
+        """A parenthesis around a mere choice is the choice."""
+        if len(sequence.steps) == 1 and isinstance(sequence.steps[0], (Name, Conjunction, Disjunction)):
+            return sequence.steps[0]
+        return StepGroup(sequence, span)
+
+    def permute(self, span: Span, sequence: SequenceExpression) -> Permute:
+        return Permute(sequence, span)
+
+    def gapped(self, span: Span, body: Step, gap: Gap) -> Gapped:
+        return Gapped(body, gap, span)
+
+    def within(self, span: Span, within: Duration) -> Gap:
+        return Gap(None, within, span)
+
+    def after(self, span: Span, after: Duration) -> Gap:
+        return Gap(after, None, span)
+
+    def after_within(self, span: Span, after: Duration, within: Duration) -> Gap:
+        return Gap(after, within, span)
+
+    def duration(self, span: Span, size: Token, unit: Token) -> Duration:
+        return Duration(self.integer(size), unit.text.upper().removesuffix("S"), span)
+
     def optional_step(self, span: Span, body: Step) -> Quantified:
         return Quantified(body, "?", span=span)
 
     def negated(self, span: Span, body: Step) -> Quantified:
         return Quantified(body, "!", span=span)
 
-    def kleene_plus(self, span: Span, body: Step, between: str = "") -> Quantified:
-        return Quantified(body, "+", between=between, span=span)
+    def kleene_plus(self, span: Span, body: Step, *options: Between | Token) -> Quantified:
+        return Quantified(body, "+", 1, None, *_options(options), span)
+
+    def kleene_star(self, span: Span, body: Step, *options: Between | Token) -> Quantified:
+        return Quantified(body, "*", 0, None, *_options(options), span)
 
     def bounded(
-        self, span: Span, body: Step, bounds: tuple[int, int | None], between: str = ""
+        self, span: Span, body: Step, bounds: tuple[int, int | None], *options: Between | Token
     ) -> Quantified:
-        return Quantified(body, "{", bounds[0], bounds[1], between, span)
+        return Quantified(body, "{", bounds[0], bounds[1], *_options(options), span)
 
-    def between(self, _span: Span, operator: str) -> str:
-        return operator
+    def between(self, _span: Span, operator: str, gap: Gap | None = None) -> Between:
+        return operator, gap
+
+    def longest(self, _span: Span, word: Token) -> Token:
+        return word
 
     def exactly(self, _span: Span, count: Token) -> tuple[int, int | None]:
         return self.integer(count), self.integer(count)
@@ -128,5 +179,11 @@ class SpaseqActions(SparqlActions):
     def iterated(self, span: Span, token: Token, variable: Var) -> Iterated:
         return Iterated(token.text.upper(), variable, None, span)
 
-    def iteration_count(self, span: Span, name: Token) -> IterationCount:
-        return IterationCount(name.text, span)
+    def iteration_count(self, span: Span, name: Token) -> GpmFunction:
+        return GpmFunction("COUNT", name.text, span)
+
+    def step_time(self, span: Span, name: Token) -> GpmFunction:
+        return GpmFunction("TIME", name.text, span)
+
+    def step_event(self, span: Span, name: Token) -> GpmFunction:
+        return GpmFunction("EVENT", name.text, span)

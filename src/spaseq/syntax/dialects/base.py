@@ -34,6 +34,8 @@ class Dialect:
     words_after: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     names_after: frozenset[str] = frozenset()
     islands: frozenset[str] = frozenset()
+    soft_words: Mapping[str, str] = field(default_factory=dict)
+    called_words: frozenset[str] = frozenset()
     counts_names: frozenset[str] = frozenset()
     default_base: str | None = None
 
@@ -47,7 +49,15 @@ class Dialect:
         words = {word: word for word in self.table.literals if word.isupper()}
         words |= dict.fromkeys(ARGUMENTS, "FUNCTION") | dict.fromkeys(AGGREGATES, "AGGREGATE")
         words |= {"TRUE": "BOOLEAN", "FALSE": "BOOLEAN", **self.classes}
-        return Vocabulary(words, self.words_after, self.names_after, self.islands, self.counts_names)
+        return Vocabulary(
+            words,
+            self.words_after,
+            self.names_after,
+            self.islands,
+            self.soft_words,
+            self.called_words,
+            self.counts_names,
+        )
 
 
 @cache

@@ -7,6 +7,7 @@ from spaseq.syntax.dialects.base import Dialect
 from spaseq.syntax.rules import check_spaseq
 
 UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "EVENT")
+_UNITS = {unit + plural: "UNIT" for unit in UNITS for plural in ("", "S")}
 
 DIALECT = Dialect(
     name="spaseq",
@@ -16,8 +17,10 @@ DIALECT = Dialect(
     check=check_spaseq,
     classes=dict.fromkeys(("FIRST", "LAST", "PREV"), "ITERATED"),
     # SPARQL has functions of the same names: a unit is the word after a number.
-    words_after={"INTEGER": {unit + plural: "UNIT" for unit in UNITS for plural in ("", "S")}},
+    words_after={"INTEGER": _UNITS, "PAST": {"LAST": "LAST"}, "LAST": {"EVENT": "EVENT"}},
     names_after=frozenset(("GPM", "ON", "STREAM")),
     islands=frozenset(("SEQ",)),
-    counts_names=frozenset(("COUNT",)),
+    soft_words={"WITHIN": "WITHIN", "AFTER": "AFTER", "LONGEST": "LONGEST", **_UNITS},
+    called_words=frozenset(("PERMUTE",)),
+    counts_names=frozenset(("COUNT", "TIME", "EVENT")),
 )

@@ -14,9 +14,9 @@ from spaseq.algebra.expressions import (
     Exists,
     Expression,
     FunctionCall,
+    GpmFunction,
     In,
     Iterated,
-    IterationCount,
     Or,
     Unary,
     Var,
@@ -48,7 +48,7 @@ class Expressions:
     def constraint(self, node: Expression, pad: str) -> str:
         """A condition of FILTER or HAVING: calls stand as they are, all else in parentheses."""
         text = self.text(node, pad)
-        bare = isinstance(node, (Call, FunctionCall, Exists, Aggregate, Iterated, IterationCount))
+        bare = isinstance(node, (Call, FunctionCall, Exists, Aggregate, Iterated, GpmFunction))
         return text if bare else f"({text})"
 
     def _bound(self, node: Expression, pad: str) -> tuple[int, str]:
@@ -75,7 +75,7 @@ class Expressions:
 
     def _primary(
         self,
-        node: Var | Constant | Call | FunctionCall | Exists | Aggregate | Iterated | IterationCount,
+        node: Var | Constant | Call | FunctionCall | Exists | Aggregate | Iterated | GpmFunction,
         pad: str,
     ) -> str:
         match node:
@@ -95,8 +95,8 @@ class Expressions:
                 return f"{name}({word}{inner}{_separated(separator)})"
             case Iterated(name, variable, separator):
                 return f"{name}({self._names.node(variable)}{_separated(separator)})"
-            case IterationCount(gpm):
-                return f"COUNT({gpm})"
+            case GpmFunction(name, gpm):
+                return f"{name}({gpm})"
             case _:
                 assert_never(node)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from spaseq.algebra.events import Both, Condition, Either, EventQuery, Gpm, Maybe, gpms
+from spaseq.algebra.events import Both, Condition, Either, EventQuery, Gpm, gpms
 from spaseq.algebra.format import format_expression, format_pattern
 from spaseq.algebra.patterns import Extend, Filter, Join, LeftJoin, Minus, Pattern, Union
 from spaseq.algebra.rules import RULES, Rule, rewrite
-from spaseq.algebra.rules.expand_optional import expand_optional
 from spaseq.algebra.rules.order_edges import cost, order_edges
 from spaseq.algebra.rules.push_filters import push_filters, pushed
 from spaseq.algebra.rules.push_window import push_window
@@ -153,27 +152,6 @@ def test_a_pattern_without_filters_is_not_touched() -> None:
     assert pushed(pattern) == pattern
 
 
-# --- expand_optional ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("sequence", "guarded"),
-    [
-        ("A? ; B", [True]),
-        ("A ; B?", [False]),
-        ("A ; B? ; C?", [False, False]),
-        ("A ; B? ; C!", [True]),
-        ("A ; B? ; C! ; D?", [True, False]),
-        ("A? ; B? ; C", [True, True]),
-    ],
-)
-def test_a_skipped_step_must_be_absent_unless_nothing_follows(sequence: str, guarded: list[bool]) -> None:
-    """``σ • A?`` in last place is ``(σ • A) ∪ σ`` (SEMANTICS 1.6)."""
-    patterns = [f"{name} {{ ?{name.lower()} :p{name} ?v{name} }}" for name in "ABCD" if name in sequence]
-    steps = expand_optional(lowered(sequence, *patterns)).sequence.steps
-    assert [s.quantifier.guarded for s in steps if isinstance(s.quantifier, Maybe)] == guarded
-
-
 # --- order_edges and push_window ----------------------------------------------------------------
 
 
@@ -212,7 +190,7 @@ def test_the_cost_of_a_conjunction_is_its_cheapest_part_of_a_disjunction_all_of_
 def test_every_step_gets_the_window() -> None:
     """So that a run is dropped where it waits."""
     query = lowered("A ; B+", A, "B { ?b :q ?y }")
-    assert {step.within for step in push_window(query).sequence.steps} == {query.window}
+    assert {step.window for step in push_window(query).sequence.steps} == {query.window}
 
 
 # --- all of them --------------------------------------------------------------------------------

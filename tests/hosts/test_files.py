@@ -12,7 +12,9 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 
 import spaseq
 from spaseq import spark as sps
+from spaseq.engine.bookmarks import Bookmark
 from spaseq.errors import InvalidArgument
+from spaseq.io.growing import Cut
 from spaseq.spark.bad_events import quarantined
 from spaseq.spark.problems import problem_of
 from spaseq.spark.source import Offset
@@ -183,7 +185,11 @@ def test_misuse_speaks(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_an_offset_survives_its_log() -> None:
-    """Names with any character, and a part of a file."""
-    offset = Offset(("a b.nq", "ü\udcff.nq"), "c.nq", 17)
+    """Names with any character, and what is known of a file."""
+    marks = [
+        Bookmark("", "a b.nq", Cut(17, 2), 17, "abc", whole=True),
+        Bookmark("", "ü\udcff.trig", Cut(5, 1, "@prefix é: <urn:x> ."), 9, "def", lost="it was cut"),
+    ]
+    offset = Offset({mark.path: mark for mark in marks}, ended=True, clock=5)
     assert Offset.from_dict(offset.to_dict()) == offset
     assert Offset.from_dict(Offset().to_dict()) == Offset()

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 from spaseq import spark as sps
 from spaseq.engine.checkpoint import IncompatibleCheckpoint
 from spaseq.spark.bad_events import quarantined
+from spaseq.spark.packing import STATE_VERSION
 from spaseq.spark.problems import problem_of
 from spaseq.spark.processor import SequenceProcessor
 
@@ -139,7 +140,7 @@ def test_late_events_are_counted_and_quarantined(feed: Feed) -> None:
     assert [report["observedMetrics"]["spaseq_late"]["late"] or 0 for report in reports] == [0, 2, 0]
     kept = list(quarantined(place))
     assert len(kept) == 2
-    assert all("came after the watermark 1970-01-01T00:00:08Z" in str(each["reason"]) for each in kept)
+    assert all("the watermark has reached 1970-01-01T00:00:08Z" in str(each["reason"]) for each in kept)
     assert feed.found() == [(8, 12), (10, 12)]
 
 
@@ -228,7 +229,10 @@ def test_state_of_another_version_is_refused(feed: Feed, monkeypatch: pytest.Mon
         feed.add([(2, "b", "k")]).run()
     problem = problem_of(failed.value)
     assert isinstance(problem, IncompatibleCheckpoint)
-    assert "state of version 0, this release reads version 1; finish the run with the release" in str(problem)
+    assert (
+        f"state of version 0, this release reads version {STATE_VERSION}; finish the run with the release"
+        in str(problem)
+    )
 
 
 def test_distinct_and_ask_hold_over_all_buckets_and_micro_batches(

@@ -80,8 +80,11 @@ def _fill_closed_streams() -> None:
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(spaseq.__version__, prog_name="spaseq")
-def main() -> None:
+@click.pass_context
+def main(context: click.Context) -> None:
     """Find patterns in streams of RDF graphs with SPAseq queries."""
+    if os.environ.get("NO_COLOR"):
+        context.color = False
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show ∅ shows a question mark
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

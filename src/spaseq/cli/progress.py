@@ -1,22 +1,45 @@
-"""The progress bar of a run, on standard error; rich is loaded only if somebody watches."""
+"""What a run shows on standard error while it goes on; rich is loaded only if somebody watches."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TextIO
 
+from spaseq.cli.queries import say
 from spaseq.engine.request import Show, Status, unwatched
 
 
-@contextmanager
-def progress_bar(wanted: bool | None) -> Iterator[Show]:
-    """A function that shows how a run stands; without a watcher it does nothing.
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """How a run speaks: ``show`` how it stands, ``warn`` of bad input."""
 
-    ``wanted`` is None if the user said nothing: then a terminal decides.
+    show: Show
+    warn: Callable[[str], None]
+
+
+def _warn(text: str) -> None:
+    say("warning", text)
+
+
+def _on_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()  # a stream that the shell has closed is None
+
+
+@contextmanager
+def progress_bar(wanted: bool | None, *, results_here: bool) -> Iterator[Screen]:
+    """A screen with a progress bar, or without one if nobody watches.
+
+    ``wanted`` is None if the user said nothing: then a terminal decides. ``results_here`` means that matches go to
+    standard output: if that is a terminal there is no bar, which would be drawn over them.
     """
-    if not (sys.stderr.isatty() if wanted is None else wanted):
-        yield unwatched
+    over_results = results_here and _on_terminal(sys.stdout)
+    if wanted and over_results:
+        say("note", "no progress bar: matches go to this terminal; --output PATH keeps them apart")
+    if over_results or not (_on_terminal(sys.stderr) if wanted is None else wanted):
+        yield Screen(unwatched, _warn)
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -42,4 +65,9 @@ def progress_bar(wanted: bool | None) -> Iterator[Show]:
             )
             bar.update(task, completed=status.events, total=status.expected, told=told)
 
-        yield show
+        def warn(text: str) -> None:
+            # Through the bar's console, which draws the bar anew below the sentence.
+            bar.console.print("warning", style="bold yellow", end=": ")
+            bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+        yield Screen(show, warn)

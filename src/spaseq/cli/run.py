@@ -41,8 +41,8 @@ SMALL_INPUT = (
 class Run(Protocol):
     """A run on either engine: everything that can be wrong with its request was checked when it was made."""
 
-    def run(self, show: Callable[[Status], None]) -> Report:
-        """Do the work; the status is shown as it goes on."""
+    def run(self, show: Callable[[Status], None], tell: Callable[[str], None]) -> Report:
+        """Do the work; the status is shown as it goes on, bad and late input is told."""
 
 
 @click.command
@@ -54,13 +54,14 @@ def run(**given: Unpack[Arguments]) -> None:
     Ctrl-C (with --follow Ctrl-C is the usual end, so there it is 0).
     """
     from spaseq.cli.progress import progress_bar
+    from spaseq.engine.notices import silent
     from spaseq.engine.request import Stop
 
     with _ending():
         request, stop = _request(given), Stop()
         prepared, hint = _prepared(request, given, stop)
-        with _signals(stop), progress_bar(given["progress"]) as show:
-            report = prepared.run(show)
+        with _signals(stop), progress_bar(given["progress"], results_here=request.output is None) as screen:
+            report = prepared.run(screen.show, silent if given["quiet"] else screen.warn)
         _tell(request, report)
         if hint is not None and report.stopped is None:
             say("note", hint)
@@ -94,9 +95,9 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Run, s
 
 def _request(given: Arguments) -> RunRequest:
     """The command line as one value; everything that is wrong with it alone is said here."""
-    from spaseq.engine.inputs import as_duration, as_lateness
+    from spaseq.engine.inputs import as_duration
     from spaseq.engine.opening import InputOptions
-    from spaseq.engine.request import RunRequest
+    from spaseq.engine.request import IDLE_AFTER, SETTLE, RunRequest
     from spaseq.io.options import ReadOptions
 
     queries = _queries(given)
@@ -110,13 +111,7 @@ def _request(given: Arguments) -> RunRequest:
     read = ReadOptions(
         given["timestamp_predicate"], given["time_unit"], given["triples_per_event"], layout=layout
     )
-    lateness = as_lateness(given["lateness"])
-    if lateness is not None and not given["follow"]:
-        lateness = None
-        say(
-            "warning",
-            "--lateness has no effect on a finite input, which is sorted as a whole; it is for --follow",
-        )
+    times = _times(given)
     output, quarantine = given["output"], given["quarantine"]
     if output is not None and not output.parent.is_dir():
         raise InvalidArgument(
@@ -128,19 +123,45 @@ def _request(given: Arguments) -> RunRequest:
         streams=tuple(pair(text, "--stream", names) for text in given["streams"]),
         knowledge=tuple(pair(text, "--kb", graphs) for text in given["knowledge"]),
         rdfs=given["rdfs"],
-        input=InputOptions(read, given["file_format"], lateness),
+        input=InputOptions(read, given["file_format"], times["lateness"], times["max_lead"]),
         output=output,
         output_format=cast("OutputFormat | None", given["output_format"]),
         provenance=given["provenance"],
         on_bad_input=given["on_bad_input"],
         quarantine=quarantine if quarantine is not None else beside,
         follow=given["follow"],
+        settle=SETTLE if times["settle"] is None else times["settle"],
+        idle_after=IDLE_AFTER if times["idle_after"] is None else times["idle_after"],
         checkpoint=given["checkpoint"],
         checkpoint_every=as_duration(given["checkpoint_every"], "time between checkpoints"),
         max_runs=given["max_runs"],
         max_memory=given["max_memory"],
         query_files=tuple(path for path in given["queries"] if path != STANDARD_INPUT),
     )
+
+
+def _times(given: Arguments) -> dict[str, int | None]:
+    """The options about time in microseconds, None for those that nobody named; says which have no effect."""
+    from spaseq.engine.inputs import as_duration
+    from spaseq.engine.request import MAX_LEAD
+
+    named = {
+        "lateness": given["lateness"],
+        "settle": given["settle"],
+        "idle_after": given["idle_after"],
+        "max_lead": given["max_lead"],
+    }
+    options = {name: f"--{name.replace('_', '-')}" for name in named}
+    times = {name: None if text is None else as_duration(text, options[name]) for name, text in named.items()}
+    if given["follow"]:
+        return {**times, "max_lead": MAX_LEAD if times["max_lead"] is None else times["max_lead"]}
+    for name in ("lateness", "settle", "idle_after"):
+        if times[name] is not None:
+            say(
+                "warning",
+                f"{options[name]} has no effect on a finite input, which is sorted as a whole; it is for --follow",
+            )
+    return {**dict.fromkeys(times), "max_lead": times["max_lead"]}
 
 
 def _queries(given: Arguments) -> tuple[NamedQuery, ...]:

@@ -45,11 +45,15 @@ class Arguments(TypedDict):
     on_bad_input: Policy
     quarantine: Path | None
     follow: bool
+    settle: str | None
+    idle_after: str | None
+    max_lead: str | None
     checkpoint: Path | None
     checkpoint_every: str
     max_runs: int
     max_memory: int | None
     progress: bool | None
+    quiet: bool
 
 
 def _option(*names: str, **settings: Any) -> Callable[[_F], _F]:
@@ -141,7 +145,29 @@ _OPTIONS = (
         type=_FILE,
         help="Where bad events are kept; default quarantine.jsonl beside the output.",
     ),
-    _option("--follow", is_flag=True, help="Keep watching the input directories for new files."),
+    _option(
+        "--follow",
+        is_flag=True,
+        help="Keep watching the input: read new files, and read on in files that grow.",
+    ),
+    _option(
+        "--settle",
+        metavar="DURATION",
+        help="With --follow: how long a file must stand still before its last event is taken to be complete; "
+        "default 2s.",
+    ),
+    _option(
+        "--idle-after",
+        metavar="DURATION",
+        help="With --follow: a stream that is silent for so long is not waited for until it speaks again; "
+        "default 10s.",
+    ),
+    _option(
+        "--max-lead",
+        metavar="DURATION",
+        help="How far an event may be ahead of this machine's clock; beyond that it is bad input. Default 1d "
+        "with --follow, else any time is believed.",
+    ),
     _option(
         "--checkpoint",
         metavar="DIR",
@@ -174,6 +200,7 @@ _OPTIONS = (
         default=None,
         help="A progress bar on standard error; default on a terminal.",
     ),
+    _option("--quiet", is_flag=True, help="Do not say on standard error what the run has read and found."),
 )
 
 

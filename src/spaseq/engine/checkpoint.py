@@ -15,11 +15,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from spaseq.engine.bookmarks import Bookmark
 from spaseq.engine.lock import DirectoryLock
 from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.sources import Source
 
-VERSION: Final = 1
+VERSION: Final = 2
 FILE: Final = "checkpoint.zip"
 _HEADER: Final = "run.json"
 
@@ -48,8 +49,10 @@ class Progress:
     """How far a run has come.
 
     ``reached`` is the last instant that was handled, None at the beginning; ``told`` counts the bad input
-    that was reported, by source. Of a run that follows its directories ``taken`` are the files that were
-    handled to the end and ``current`` those it was reading, of which ``reached`` speaks.
+    that was reported, by source; ``clock`` is the wall clock when the input was begun, in microseconds. Of a run
+    that follows its directories ``taken`` says how far files were handled, ``current`` up to where it was reading,
+    of which ``reached``, ``told`` and ``clock`` speak, ``bad`` how much was reported before, and ``latest`` how far
+    its streams have come.
     """
 
     reached: int | None = None
@@ -58,10 +61,13 @@ class Progress:
     output: int = 0
     quarantine: int = 0
     told: Mapping[str, int] = field(default_factory=dict)
+    bad: int = 0
     late: int = 0
     finished: bool = False
-    taken: tuple[str, ...] = ()
-    current: tuple[FileState, ...] = ()
+    clock: int | None = None
+    taken: tuple[Bookmark, ...] = ()
+    current: tuple[Bookmark, ...] = ()
+    latest: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +139,9 @@ def load(directory: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
         )
     check_identity(directory, known, identity)
     progress = header["progress"]
-    current = tuple(FileState(**state) for state in progress["current"])
-    fields = {**progress, "matches": tuple(progress["matches"]), "taken": tuple(progress["taken"])}
-    return Checkpoint(known, Progress(**{**fields, "current": current}), machines)
+    marks = {name: tuple(map(Bookmark.from_dict, progress[name])) for name in ("taken", "current")}
+    fields = {**progress, "matches": tuple(progress["matches"]), **marks}
+    return Checkpoint(known, Progress(**fields), machines)
 
 
 def check_identity(directory: Path, known: Mapping[str, Any], identity: Mapping[str, Any]) -> None:

@@ -12,8 +12,10 @@ from pyoxigraph import Literal, NamedNode
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.answers import Answers
+from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.encode import encode_pushed
+from spaseq.engine.inputs import as_duration
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions, check_limits
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.snapshot import restore_machine, snapshot_machine
@@ -37,6 +39,7 @@ class Metrics:
 
     events: int = 0
     late: int = 0
+    ahead: int = 0
     matches: int = 0
     runs: int = 0
     peak_runs: int = 0
@@ -68,7 +71,9 @@ class Engine:
     """Runs one query in this process.
 
     ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
-    ``metrics.late`` and kept in ``late_events`` until the caller clears it. ``max_runs`` and
+    ``metrics.late`` and kept in ``late_events`` until the caller clears it. An event more than ``max_lead`` ahead of
+    the wall clock moves no watermark: it is counted in ``metrics.ahead`` and kept in ``ahead_events``; by default any
+    time is believed. ``max_runs`` and
     ``max_memory`` (bytes) bound the state; reaching them is an error that names the step that grows.
     ``compile_kernels`` is True to compile before the first event, False for never; by default the engine
     starts interpreted and compiles, in the background or before a large batch, when the input is worth it.
@@ -80,6 +85,7 @@ class Engine:
         *,
         knowledge: Knowledge | Mapping[str, Source] | None = None,
         lateness: str | int = 0,
+        max_lead: str | int | None = None,
         rdfs: bool = False,
         max_runs: int | None = 10_000_000,
         max_memory: int | None = None,
@@ -104,6 +110,8 @@ class Engine:
         self.buffer = ReorderBuffer(wait, whole_instants=self.machine.needs_whole_instants)
         self.metrics = Metrics()
         self.late_events: list[GraphEvent] = []
+        self.ahead_events: list[GraphEvent] = []
+        self._max_lead = None if max_lead is None else as_duration(max_lead, "max_lead")
         self._compaction = Compaction(self.dictionary)
         self._finished = False
 
@@ -113,13 +121,23 @@ class Engine:
         """One event or many; returns the matches that are certain now, in order of time."""
         self._check_open()
         many = [events] if isinstance(events, (Event, GraphEvent)) else list(events)
-        plain = [event for event in (self._plain(event) for event in many) if event is not None]
+        plain = self._believed([event for event in map(self._plain, many) if event is not None])
         batch = encode_pushed(plain, self.program.streams, self.dictionary)
         ready, late = self.buffer.push(batch)
         self.metrics.events += len(plain) - len(late)
         self.metrics.late += len(late)
         self.late_events += [plain[int(number)] for number in late]
         return list(self._matches(self._step(ready, self.buffer.watermark)))
+
+    def _believed(self, events: list[GraphEvent]) -> list[GraphEvent]:
+        """The events that are not too far ahead of the clock; the others are kept apart."""
+        if self._max_lead is None:
+            return events
+        latest = wall_microseconds() + self._max_lead
+        ahead = [event for event in events if event.time > latest]
+        self.metrics.ahead += len(ahead)
+        self.ahead_events += ahead
+        return [event for event in events if event.time <= latest] if ahead else events
 
     def advance_to(self, time: datetime | int | str) -> list[Match]:
         """Say that no event before this time will come any more."""

@@ -1,74 +1,139 @@
-"""Following directories: files are taken when they are complete, each once (CONTRACT section 2, ``--follow``).
+"""Following directories: new files are read, and files that grow are read on (CONTRACT section 2, ``--follow``).
 
-A file is complete when its size and time of change stand still between two looks, or when they are old. So
-is one that was written elsewhere and moved in. Files that are found in one look are one finite input: they
-are merged by exact time before they go on. Between two looks order is what the lateness allows.
+Everything up to the last complete event of a file is taken as soon as it is seen. The last event may still go
+on, so it waits until the file has stood still for a time (``settle``); a file that was renamed into place is
+complete at once. What is not complete even then, half a line or a graph without its timestamp, waits for the
+rest. A file that was read may only grow: one that is found shorter, replaced or rewritten is reported once, and
+nothing more of it is read.
+
+What is found in one look is one finite input: it is merged by exact time before it goes on. Between two looks
+order is what the lateness allows.
 """
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from spaseq.algebra.events import Stream
+from spaseq.engine.bookmarks import Bookmark, tail_of
 from spaseq.engine.inputs import StreamInput, as_paths
 from spaseq.engine.opening import InputOptions, StreamFiles
 from spaseq.errors import InvalidArgument
+from spaseq.io.growing import START, UNKNOWN, Cut, Span, complete_part, cut_at_end, is_packed, recounted
 from spaseq.io.readers import check_source
 from spaseq.io.sources import PathLike, Source, find_sources
 
 INTERVAL: Final = 0.5
 """Seconds between two looks."""
-_OLD: Final = 2.0
-"""Seconds without change after which a file is complete at first sight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What was found in one look: parts of files by stream, and the bookmarks of these files once they are read."""
+
+    files: tuple[StreamFiles, ...] = ()
+    marks: tuple[Bookmark, ...] = ()
+    lost: tuple[Bookmark, ...] = ()
+    """Files that were read and are not what they were."""
+    unfinished: tuple[str, ...] = ()
+    """Files that have come to stand still in the middle of an event."""
+
+
+@dataclass(slots=True)
+class _Seen:
+    """A file as it was at the last look, since when it has been so, and what there is still to do with it."""
+
+    size: int
+    changed: int
+    since: float
+    waits: bool = True
+    """True if something of it was not read."""
+    judged: bool = False
+    """True if it stood still and was found to end in the middle of an event."""
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one look collects."""
+
+    files: list[StreamFiles] = field(default_factory=list)
+    marks: list[Bookmark] = field(default_factory=list)
+    lost: list[Bookmark] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
 
 
 class Watch:
-    """Looks for new files of some streams."""
+    """Looks for news in the files of some streams.
+
+    ``settle`` is the time in microseconds after which a file that stands still is taken to be complete; None: every
+    file is complete as it is found.
+    """
 
     def __init__(
         self,
         given: Sequence[tuple[Stream, Sequence[PathLike]]],
         options: InputOptions,
-        taken: Sequence[str] = (),
+        settle: int | None,
+        marks: Iterable[Bookmark] = (),
+        clock: Callable[[], float] = time.time,
     ) -> None:
         self._given = list(given)
         self._options = options
-        self._taken = set(taken)
-        self._seen: dict[str, tuple[int, int]] = {}
+        self._settle = None if settle is None else settle / 1_000_000
+        self._clock = clock
+        self._seen: dict[tuple[str, str], _Seen] = {}
+        self.marks = {mark.key: mark for mark in marks}
+        """How far every file of a stream was read."""
         for _, paths in self._given:
             for path in paths:
                 if not Path(path).exists() and not any(mark in str(path) for mark in "*?["):
                     raise InvalidArgument(f"`{path}` does not exist, so it cannot be followed")
 
-    @property
-    def taken(self) -> tuple[str, ...]:
-        """The files that were taken, by path."""
-        return tuple(sorted(self._taken))
-
-    def look(self) -> list[StreamFiles]:
-        """The files that are new and complete, by stream; they count as taken."""
-        found: list[StreamFiles] = []
+    def look(self) -> Look:
+        """What is new; the bookmarks stay where they are until `keep`."""
+        found = _Found()
         for stream, paths in self._given:
-            sources = [source for path in paths for source in self._present(path)]
-            new = tuple(source for source in sources if self._complete(source))
-            self._taken.update(source.name for source in new)
-            if new:
-                found.append(StreamFiles(stream, new))
-        return found
+            sources = dict.fromkeys(source for path in paths for source in self._present(path))
+            spans = [
+                span for source in sources if (span := self._news(stream.iri, source, found)) is not None
+            ]
+            if spans:
+                found.files.append(StreamFiles(stream, tuple(spans)))
+        return Look(tuple(found.files), tuple(found.marks), tuple(found.lost), tuple(found.unfinished))
 
-    def named(self, paths: Sequence[str]) -> list[StreamFiles]:
-        """These files again, by stream: what a resumed run was reading."""
-        wanted = set(paths)
-        found = []
-        for stream, given in self._given:
-            sources = [source for path in given for source in self._present(path)]
-            again = tuple(source for source in sources if source.name in wanted)
-            if again:
-                found.append(StreamFiles(stream, again))
-        return found
+    def keep(self, marks: Iterable[Bookmark]) -> None:
+        """Note that files were read up to these bookmarks."""
+        self.marks.update((mark.key, mark) for mark in marks)
+
+    def again(self, marks: Sequence[Bookmark]) -> tuple[list[StreamFiles], list[str]]:
+        """The parts before these bookmarks once more, and the files that are gone or not what they were."""
+        wanted = {mark.key: mark for mark in marks}
+        files: list[StreamFiles] = []
+        for stream, paths in self._given:
+            sources = dict.fromkeys(source for path in paths for source in self._present(path))
+            here = [(source, wanted.pop((stream.iri, source.name), None)) for source in sources]
+            spans = []
+            for source, mark in here:
+                if mark is not None and mark.changed(source.path.stat().st_size) is None:
+                    spans.append(self._span(source, mark))
+                elif mark is not None:
+                    wanted[mark.key] = mark
+            if spans:
+                files.append(StreamFiles(stream, tuple(spans)))
+        return files, [path for _, path in wanted]
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """The files of which something was seen and not read, because it may go on."""
+        names = [path for (_, path), seen in self._seen.items() if seen.waits and seen.size]
+        return tuple(path for path in dict.fromkeys(names) if Path(path).exists())
+
+    # --- one file -------------------------------------------------------------------------------
 
     def _present(self, path: PathLike) -> list[Source]:
         try:
@@ -78,27 +143,88 @@ class Watch:
                 raise
             return []  # an empty directory, or a pattern that nothing matches yet
 
-    def _complete(self, source: Source) -> bool:
-        if source.name in self._taken:
-            return False
+    def _news(self, stream: str, source: Source, found: _Found) -> Span | None:
+        """The part of a file that is new and complete."""
+        key = stream, source.name
+        mark = self.marks.get(key)
+        if mark is not None and mark.lost:
+            return None
         check_source(source, self._options.read)
         try:
             status = source.path.stat()
-        except OSError:  # gone again
-            return False
-        state = (status.st_size, status.st_mtime_ns)
-        before, self._seen[source.name] = self._seen.get(source.name), state
-        if before == state or time.time() - status.st_mtime > _OLD:
-            del self._seen[source.name]
-            return True
-        return False
+            cut = self._reached(key, source, status, found)
+            if cut is None:
+                return None
+            size = status.st_size
+            after = Bookmark(*key, cut, size, tail_of(source.path, size), not self._seen[key].waits)
+        except FileNotFoundError:  # gone again
+            return None
+        span = self._span(source, after)
+        if span.end == span.begin.byte:
+            if key in self.marks:
+                self.keep([after])
+            return None
+        found.marks.append(after)
+        return span
+
+    def _span(self, source: Source, after: Bookmark) -> Span:
+        mark = self.marks.get(after.key)
+        begin = mark.cut if mark is not None else START
+        return Span(source.path, source.format, begin, None if after.cut.byte == UNKNOWN else after.cut.byte)
+
+    def _reached(
+        self, key: tuple[str, str], source: Source, status: os.stat_result, found: _Found
+    ) -> Cut | None:
+        """How far a file can be read now; None if that has not changed."""
+        seen, mark, now = self._seen.get(key), self.marks.get(key), self._clock()
+        fresh = seen is None or (seen.size, seen.changed) != (status.st_size, status.st_mtime_ns)
+        if seen is None or fresh:
+            first = seen is None and mark is None
+            seen = self._seen[key] = _Seen(status.st_size, status.st_mtime_ns, now)
+            if mark is not None and (reason := _spoiled(mark, status.st_size)) is not None:
+                found.lost.append(replace(mark, lost=reason))
+                self.keep(found.lost[-1:])
+                seen.waits = False
+                return None
+            if mark is not None and mark.whole and mark.size == status.st_size:
+                seen.waits = False
+                return None
+            renamed = first and status.st_ctime_ns > status.st_mtime_ns
+            if renamed or self._settle is None:
+                seen.waits = False
+                return Cut(UNKNOWN if is_packed(source.path) else status.st_size, UNKNOWN)
+        elif not seen.waits or seen.judged:
+            return None
+        begin = START
+        if mark is not None:
+            begin = recounted(source, mark.cut, self._options.read)
+            self.marks[key] = replace(mark, cut=begin)
+        if now - min(status.st_mtime, seen.since) >= (self._settle or 0):
+            end = cut_at_end(source, begin, self._options.read)
+            if end is not None:
+                seen.waits = False
+                return end
+            seen.judged = True
+            found.unfinished.append(source.name)
+        return complete_part(source, begin, self._options.read) if fresh else None
+
+
+def _spoiled(mark: Bookmark, size: int) -> str | None:
+    """Why a file cannot be read on; None if it can."""
+    if mark.cut.byte == UNKNOWN and size > mark.size:
+        return (
+            f"the compressed file had {mark.size:,} bytes, which were read as all of it, and has grown since: what is "
+            "new is not read; write it to a new file"
+        )
+    return mark.changed(size)
 
 
 def watch(
     streams: Sequence[Stream],
     given: dict[str, list[StreamInput]],
     options: InputOptions,
-    taken: Sequence[str] = (),
+    settle: int,
+    marks: Iterable[Bookmark] = (),
 ) -> Watch:
     """A watch over the paths of all streams."""
     watched = []
@@ -108,4 +234,4 @@ def watch(
             if paths is None:
                 raise InvalidArgument(f"only files can be followed; `{stream.alias}` has events")
             watched.append((stream, paths))
-    return Watch(watched, options, taken)
+    return Watch(watched, options, settle, marks)

@@ -9,9 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from spaseq.engine.checkpoint import Checkpoint, Progress, hold, inputs_identity, load, save
+from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.embedded import as_knowledge, wall_clock
 from spaseq.engine.follow import watch
 from spaseq.engine.inputs import StreamInput, declared_streams, resolve_streams
+from spaseq.engine.notices import Notices, Tell, silent
 from spaseq.engine.opening import Opener, StreamFiles, find_inputs
 from spaseq.engine.output import Output, Sink, chosen_format
 from spaseq.engine.reorder import ReorderBuffer
@@ -39,7 +41,7 @@ class LocalRun:
         }
         if request.follow:
             self._inputs = []
-            watch(self._streams, self._given, options)
+            watch(self._streams, self._given, options, request.settle)
         else:
             self._inputs = find_inputs(self._streams, self._given, options)
         request.check_paths()
@@ -60,12 +62,12 @@ class LocalRun:
                 self._load(request.checkpoint)
                 self._held = stack.pop_all()
 
-    def run(self, show: Show = unwatched) -> Report:
-        """Do the work; the status is shown after every portion."""
+    def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
+        """Do the work; the status is shown after every portion, bad and late input is told as it comes."""
         with self._held as stack:
             if self.progress.finished:
                 return Report(Status(self.progress.events, sum(self.progress.matches)), already_done=True)
-            return _Work(self, stack).run(show)
+            return _Work(self, stack, Notices(tell)).run(show)
 
     # --- checkpoints ----------------------------------------------------------------------------
 
@@ -108,31 +110,36 @@ class LocalRun:
     def supply(self, reports: Reports, rest: Callable[[float], None]) -> tuple[Supply, Opener]:
         """The events of this run that are still to be handled."""
         request, poll, most = self.request, self.stop.poll, self.request.input.read.batch_events
+        progress = self.progress
         cure = FOLLOWED if request.follow else ""
         opener = Opener(self.session, reports, request.input, poll=poll, cure=cure)
         if self.buffer is None:
             whole = self.session.needs_whole_instants or request.checkpoint is not None
-            reached = self.progress.reached
+            clock = wall_microseconds() if progress.clock is None else progress.clock
             return FiniteSupply(
-                opener, self._inputs, whole_instants=whole, most=most, poll=poll, reached=reached
-            ), opener
-        taken = [*self.progress.taken, *(state.path for state in self.progress.current)]
+                opener, self._inputs, whole_instants=whole, most=most, poll=poll, clock=clock,
+                reached=progress.reached,
+            ), opener  # fmt: skip
+        streams = self.session.streams
+        lateness = request.input.lateness or 0
         return FollowSupply(
             opener,
-            watch(self._streams, self._given, request.input, taken),
+            watch(self._streams, self._given, request.input, request.settle, progress.taken),
             self.buffer,
+            StreamClocks(streams, lateness, request.idle_after, progress.latest),
             reports,
+            streams=streams,
             most=most,
             poll=poll,
             rest=rest,
-            progress=self.progress,
+            progress=progress,
         ), opener
 
 
 class _Work:
     """A run with its output open."""
 
-    def __init__(self, run: LocalRun, stack: ExitStack) -> None:
+    def __init__(self, run: LocalRun, stack: ExitStack, notices: Notices) -> None:
         request, progress = run.request, run.progress
         self._run = run
         self._session = run.session
@@ -152,7 +159,14 @@ class _Work:
             self._quarantine.cut(progress.quarantine)
         kept = self._quarantine if request.on_bad_input == "quarantine" else None
         handler = BadInputHandler(request.on_bad_input, kept)
-        self._reports = Reports(handler, run.session.dictionary, progress.told, progress.late)
+        self._reports = Reports(
+            handler,
+            run.session.dictionary,
+            progress.told,
+            bad=progress.bad,
+            late=progress.late,
+            notices=notices,
+        )
         self._saved = time.monotonic()
         self._changed = True
         counts = tuple(each.matches for each in run.session.runs)
@@ -175,7 +189,8 @@ class _Work:
             else:
                 self._save(self._progress())
         self._out.flush()
-        return Report(self.status, stopped)
+        self._reports.notices.flush()
+        return Report(self.status, stopped, unfinished=self._supply.unfinished if self._supply else ())
 
     def _steps(self, show: Show) -> None:
         supply, opener = self._run.supply(self._reports, self._rest)
@@ -211,18 +226,16 @@ class _Work:
         supply = self._supply
         if supply is None:
             return self._first
-        following = self._run.buffer is not None
-        return Progress(
-            reached=supply.reached,
+        progress = Progress(
             events=self._session.events,
             matches=tuple(run.matches for run in self._session.runs),
             output=self._out.length,
             told=self._reports.told,
-            late=self._reports.late if following else 0,
+            bad=self._reports.done,
+            late=self._reports.late,
             finished=finished,
-            taken=supply.taken,
-            current=supply.current,
         )
+        return supply.noted(progress)
 
     def _save(self, progress: Progress) -> None:
         """Write a checkpoint, if the run keeps one; the output is on the disk before it."""

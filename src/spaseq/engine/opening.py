@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from spaseq.algebra.events import Stream
+from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.feeds import Batches, Feed, LateFeed, SurveyedFile, WholeFeed, pushed_batches
 from spaseq.engine.inputs import Events, StreamInput, as_paths
 from spaseq.engine.reorder import BEFORE_ALL
@@ -22,6 +23,7 @@ from spaseq.io.options import ReadOptions
 from spaseq.io.readers import check_source
 from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import Survey, survey
+from spaseq.model.batch import EventBatch
 from spaseq.settings import settings
 
 _PACKED: Final = 10
@@ -33,12 +35,14 @@ class InputOptions:
     """How input is read.
 
     ``lateness``, in microseconds, is how long out-of-order events of iterators and of followed directories are
-    waited for. Files and lists of a finite input are sorted as a whole, whatever it is.
+    waited for. Files and lists of a finite input are sorted as a whole, whatever it is. An event that is more than
+    ``max_lead`` microseconds ahead of the wall clock is bad input; None: any time is believed.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)
     file_format: str | None = None
     lateness: int | None = None
+    max_lead: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ class Opener:
         insisted = options.read.layout == "stream"
         self._on_bad = with_cure(reports, cure or (NOT_GROUPED if insisted else ""))
         self._poll = poll
+        self.clock: int | None = None
+        """The wall clock in microseconds against which events are judged that lead; None: it is read each time."""
         self.expected: int | None = None
         """How many events there are, if that is known."""
 
@@ -151,13 +157,30 @@ class Opener:
         self._reports.measure(source.name, _unit(source))
         session = self._session
         index = session.streams.index(stream.iri)
-        return partial(read_source, source, stream.iri, index, session.dictionary, options, self._on_bad)
+        return self._believed(
+            partial(read_source, source, stream.iri, index, session.dictionary, options, self._on_bad)
+        )
+
+    def _believed(self, batches: Batches) -> Batches:
+        """The events that are not too far ahead of the clock; the others are reported."""
+        lead = self._options.max_lead
+        return batches if lead is None else partial(self._within, batches, lead)
+
+    def _within(self, batches: Batches, lead: int) -> Iterator[EventBatch]:
+        for batch in batches():
+            clock = self.clock if self.clock is not None else wall_microseconds()
+            ahead = batch.times > clock + lead
+            if not ahead.any():
+                yield batch
+                continue
+            self._reports.ahead(batch, np.flatnonzero(ahead), clock, lead)
+            yield batch.take(np.flatnonzero(~ahead))
 
     # --- events ---------------------------------------------------------------------------------
 
     def _events(self, item: StreamEvents) -> Feed:
-        batches = partial(
-            pushed_batches, item.events, item.stream, self._session.streams, self._session.dictionary
+        batches = self._believed(
+            partial(pushed_batches, item.events, item.stream, self._session.streams, self._session.dictionary)
         )
         if item.is_sorted:
             return WholeFeed(batches)

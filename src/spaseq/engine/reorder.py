@@ -1,7 +1,8 @@
 """The reorder buffer: events leave it in time order, as late as the lateness asks and no later.
 
-The watermark is the greatest time seen less the lateness. It follows the fastest stream, so an idle one
-stalls nobody. An event before the watermark is late: it is not lost silently, the caller gets it back.
+What is pushed is one sequence with one watermark, the greatest time seen less the lateness, whatever its streams
+(CONTRACT section 4). Where streams have watermarks of their own (`spaseq.engine.clocks`) events are held, and
+the caller says how far time has come. An event before the watermark is late: the caller gets it back.
 """
 
 from __future__ import annotations
@@ -122,6 +123,14 @@ class ReorderBuffer:
         self._latest = time
         self.watermark = max(self.watermark, time)
         return batch, np.zeros(0, np.intp)
+
+    def hold(self, batch: EventBatch) -> npt.NDArray[np.intp]:
+        """Take events in without letting time pass; which of the batch are late."""
+        late = batch.times < self.watermark
+        if len(batch):
+            self._latest = max(self._latest, int(batch.times.max()))
+            self._keep(batch if not late.any() else batch.take(np.flatnonzero(~late)))
+        return np.flatnonzero(late)
 
     def advance_to(self, time: int) -> EventBatch:
         """Events that may go on when no event before this time will come any more."""

@@ -16,6 +16,12 @@ from spaseq.io.results import OutputFormat
 
 CHECKPOINT_EVERY = 10_000_000
 """Microseconds between two checkpoints."""
+SETTLE = 2_000_000
+"""Microseconds without change after which a followed file is taken to be complete."""
+IDLE_AFTER = 10_000_000
+"""Microseconds of silence after which a followed stream is not waited for."""
+MAX_LEAD = 86_400_000_000
+"""Microseconds by which an event of a followed stream may be ahead of the clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,8 @@ class RunRequest:
     on_bad_input: Policy = "quarantine"
     quarantine: Path = Path("quarantine.jsonl")
     follow: bool = False
+    settle: int = SETTLE
+    idle_after: int = IDLE_AFTER
     checkpoint: Path | None = None
     checkpoint_every: int = CHECKPOINT_EVERY
     max_runs: int | None = 10_000_000
@@ -99,6 +107,8 @@ class Report:
     stopped: int | None = None
     already_done: bool = False
     """True if the checkpoint says that the run had ended before."""
+    unfinished: tuple[str, ...] = ()
+    """Followed files whose last event was not complete when the run ended."""
 
 
 class Stopped(Exception):

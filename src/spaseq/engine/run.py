@@ -12,6 +12,7 @@ from spaseq.engine.embedded import as_knowledge, as_query, wall_clock
 from spaseq.engine.inputs import (
     NamedQuery,
     StreamInput,
+    as_duration,
     as_lateness,
     as_paths,
     declared_streams,
@@ -49,6 +50,7 @@ def run(
     *,
     rdfs: bool = False,
     lateness: str | int | None = None,
+    max_lead: str | int | None = None,
     format: str | None = None,  # noqa: A002 - the word of the public contract
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
     time_unit: TimeUnit = "ms",
@@ -65,7 +67,7 @@ def run(
     ``streams`` gives every declared stream, by alias or IRI, a file, a directory, a glob, a list of those, or
     events. Files and lists need not be in time order: the whole input is sorted. An iterator of events is
     read as you ask for matches and must be in time order up to the ``lateness``; events that come later are
-    bad input.
+    bad input. So are events more than ``max_lead`` ahead of the wall clock; by default any time is believed.
 
     ``layout`` says where timestamps stand: ``stream`` directly before or after their graph, or inside it;
     ``dataset`` anywhere in a file, with quads in any order; ``auto`` finds out for each file.
@@ -81,6 +83,7 @@ def run(
         ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=layout),
         format,
         as_lateness(lateness),
+        None if max_lead is None else as_duration(max_lead, "max_lead"),
     )
     resolved = resolve_streams(queries, pairs(streams))
     inputs = find_inputs(declared_streams(queries), resolved, options)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.engine.checkpoint import FileState, IncompatibleCheckpoint, Progress
+from spaseq.engine.checkpoint import IncompatibleCheckpoint, Progress
+from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.follow import INTERVAL, Watch
 from spaseq.engine.opening import Opened, Opener, StreamFiles
 from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
@@ -20,13 +22,15 @@ from spaseq.model.batch import EventBatch
 class Supply(Protocol):
     """Gives portions, holds events, and can say how far it has come when a portion was handled."""
 
-    reached: int | None
-    """The last instant that was handed out, None if none was."""
-    taken: tuple[str, ...]
-    current: tuple[FileState, ...]
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """Files whose last event is not complete."""
 
     def portions(self) -> Iterator[Portion]:
         """The portions that are left."""
+
+    def noted(self, progress: Progress) -> Progress:
+        """How far a run has come, with how far the input has."""
 
     def held(self) -> list[EventBatch]:
         """Every event that is held."""
@@ -36,10 +40,9 @@ class Supply(Protocol):
 
 
 class FiniteSupply:
-    """A finite input, merged by time."""
+    """A finite input, merged by time; ``clock`` is the wall clock at its beginning, in microseconds."""
 
-    taken: tuple[str, ...] = ()
-    current: tuple[FileState, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -49,9 +52,12 @@ class FiniteSupply:
         whole_instants: bool,
         most: int,
         poll: Callable[[], None],
+        clock: int,
         reached: int | None = None,
     ) -> None:
         self.reached = reached
+        """The last instant that was handed out, None if none was."""
+        self.clock = opener.clock = clock
         past = BEFORE_ALL if reached is None else reached
         feeds = opener.feeds(inputs, after=past)
         self._merge = Merge(feeds, whole_instants=whole_instants, most=most, poll=poll)
@@ -62,6 +68,10 @@ class FiniteSupply:
         for portion in self._portions:
             self.reached = int(portion.batch.times[-1])
             yield portion
+
+    def noted(self, progress: Progress) -> Progress:
+        """How far a run has come, with how far the input has."""
+        return replace(progress, reached=self.reached, clock=self.clock)
 
     def held(self) -> list[EventBatch]:
         """Every event that is held."""
@@ -83,8 +93,10 @@ class FollowSupply:
         opener: Opener,
         watch: Watch,
         buffer: ReorderBuffer,
+        clocks: StreamClocks,
         reports: Reports,
         *,
+        streams: tuple[str, ...],
         most: int,
         poll: Callable[[], None],
         rest: Callable[[float], None],
@@ -93,53 +105,83 @@ class FollowSupply:
         self._opener = opener
         self._watch = watch
         self._buffer = buffer
+        self._clocks = clocks
         self._reports = reports
+        self._streams = streams
         self._most = most
         self._poll = poll
         self._rest = rest
         self._finite: FiniteSupply | None = None
-        self.reached = progress.reached
-        self.current = progress.current
-        self.taken = progress.taken
+        self._reached, self._current, self._clock = progress.reached, progress.current, progress.clock
 
     def portions(self) -> Iterator[Portion]:
         """Portions for as long as the run lasts."""
-        if self.current:
-            yield from self._handled(self._resumed(), self.reached)
+        if self._current:
+            yield from self._handled(self._resumed())
         while True:
             self._poll()
-            new = self._watch.look()
-            if new:
-                self.current = tuple(FileState.of(source) for item in new for source in item.sources)
-                yield from self._handled(new, None)
+            look = self._watch.look()
+            for mark in look.lost:
+                self._reports.lost(mark.loss)
+            for path in look.unfinished:
+                self._reports.notices.tell(f"`{path}` ends in the middle of an event; the rest is waited for")
+            if look.files:
+                self._reached, self._current, self._clock = None, look.marks, wall_microseconds()
+                yield from self._handled(look.files)
             else:
+                yield from self._passed()
+                self._reports.notices.poll()
                 self._rest(INTERVAL)
 
-    def _handled(self, files: Sequence[StreamFiles], reached: int | None) -> Iterator[Portion]:
-        self.reached = reached
+    def _handled(self, files: Sequence[StreamFiles]) -> Iterator[Portion]:
+        assert self._clock is not None
         self._finite = FiniteSupply(
-            self._opener, files, whole_instants=True, most=self._most, poll=self._poll, reached=reached
-        )
+            self._opener, files, whole_instants=True, most=self._most, poll=self._poll, clock=self._clock,
+            reached=self._reached,
+        )  # fmt: skip
         for portion in self._finite.portions():
-            self.reached = self._finite.reached
-            ready, late = self._buffer.push(portion.batch)
+            self._reached = self._finite.reached
+            late = self._buffer.hold(portion.batch)
             if len(late):
-                self._reports.late_in_time(portion.batch, late, self._buffer.watermark)
+                self._reports.late_in_time(portion.batch, late, self._buffer.watermark, self._streams)
+            self._clocks.see(portion.batch)
+            ready = self._buffer.advance_to(self._clocks.watermark)
             yield Portion(ready, self._buffer.watermark)
-        self.taken, self.current, self.reached = self._watch.taken, (), None
-        self._finite = None
+        self._watch.keep(self._current)
+        self._reports.settle()
+        self._reached, self._current, self._finite = None, (), None
+
+    def _passed(self) -> Iterator[Portion]:
+        """What may go on because a stream has been silent for so long that it is not waited for."""
+        if self._clocks.watermark > self._buffer.watermark:
+            ready = self._buffer.advance_to(self._clocks.watermark)
+            yield Portion(ready, self._buffer.watermark)
 
     def _resumed(self) -> list[StreamFiles]:
         """The files that were being read when the checkpoint was written."""
-        files = self._watch.named([state.path for state in self.current])
-        present = {FileState.of(source) for item in files for source in item.sources}
-        for state in self.current:
-            if state not in present:
-                raise IncompatibleCheckpoint(
-                    f"`{state.path}` was being read and is gone or changed; bring it back, or remove the "
-                    "checkpoint to start again"
-                )
+        files, gone = self._watch.again(self._current)
+        if gone:
+            raise IncompatibleCheckpoint(
+                f"`{gone[0]}` was being read and is gone or changed; bring it back, or remove the checkpoint to "
+                "start again"
+            )
         return files
+
+    @property
+    def unfinished(self) -> tuple[str, ...]:
+        """Files whose last event is not complete."""
+        return self._watch.unfinished
+
+    def noted(self, progress: Progress) -> Progress:
+        """How far a run has come, with how far the input has."""
+        return replace(
+            progress,
+            reached=self._reached,
+            clock=self._clock,
+            taken=tuple(self._watch.marks.values()),
+            current=self._current,
+            latest=self._clocks.latest,
+        )
 
     def held(self) -> list[EventBatch]:
         """Every event that is held."""

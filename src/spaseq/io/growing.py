@@ -52,29 +52,33 @@ class Cut:
     prologue: str = ""
 
 
+START: Final = Cut()
+"""The beginning of a file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Span(Source):
     """The part of a file between two cuts, read like a file of its own."""
 
-    begin: Cut = Cut()
-    stop: int | None = None
+    begin: Cut = START
+    end: int | None = None
     """Where it ends, in bytes of text; None: with the file."""
 
     @property
     def size(self) -> int:
         """About how many bytes it has."""
-        return (self.path.stat().st_size if self.stop is None else self.stop) - self.begin.byte
+        return (self.path.stat().st_size if self.end is None else self.end) - self.begin.byte
 
     def open(self) -> ByteReader:
         """The bytes of this part, after what the parts before it have declared."""
         start = 0 if self.format == "jelly" else self.begin.byte
         if is_packed(self.path):
             whole = Source(self.path, self.format).open()
-            blocks = _between(whole, start, self.stop)
+            blocks = _between(whole, start, self.end)
         else:
             whole = ByteReader(file := self.path.open("rb", buffering=0), None)
             file.seek(start)
-            blocks = _between(whole, 0, None if self.stop is None else self.stop - start)
+            blocks = _between(whole, 0, None if self.end is None else self.end - start)
         prologue = self.begin.prologue.encode()
         return ByteReader(cast("io.FileIO", whole), _after(prologue, blocks))
 
@@ -117,42 +121,36 @@ def read_source(
     """The events of a file, or of a part of one; positions are those in the whole file."""
     if not isinstance(source, Span):
         return read_sources([source], stream, index, dictionary, options, on_bad, clues)
-    return _read_span(source, stream, index, dictionary, options, on_bad)
+    return read_part(source, source.begin, stream, index, dictionary, options, on_bad)
 
 
-def _read_span(
-    span: Span, stream: str, index: int, dictionary: TermDictionary, options: ReadOptions, on_bad: OnBad
+def read_part(
+    source: Source,
+    begin: Cut,
+    stream: str,
+    index: int,
+    dictionary: TermDictionary,
+    options: ReadOptions,
+    on_bad: OnBad,
 ) -> Iterator[EventBatch]:
-    if span.format == "jelly":
-        yield from _later_frames(span, stream, index, dictionary, options, on_bad)
-        return
-    shift = span.begin.count - span.begin.prologue.count("\n")
+    """The events of a source that begins at a cut; of Jelly, which begins with its file, those behind it."""
+    known = begin.count
+    shift = 0 if source.format == "jelly" else known - begin.prologue.count("\n")
 
     def report(bad: BadInput) -> None:
-        on_bad(replace(bad, position=bad.position + shift) if bad.unit == "line" else bad)
-
-    for batch in read_sources([span], stream, index, dictionary, options, report):
-        positions = batch.positions if batch.positions is not None else np.zeros(len(batch), np.int64)
-        yield replace(batch, positions=positions + shift)
-
-
-def _later_frames(
-    span: Span, stream: str, index: int, dictionary: TermDictionary, options: ReadOptions, on_bad: OnBad
-) -> Iterator[EventBatch]:
-    """The events of the frames that follow those that were read before."""
-    known = span.begin.count
-
-    def report(bad: BadInput) -> None:
-        if bad.position > known:
+        if source.format != "jelly":
+            on_bad(replace(bad, position=bad.position + shift) if bad.unit == "line" else bad)
+        elif bad.position > known:
             on_bad(bad)
         elif bad.reason.startswith(UNDECODABLE):
             reason = f"frame {bad.position} cannot be decoded, so nothing behind it can be read"
             on_bad(replace(bad, reason=reason, position=known + 1))
 
-    for batch in read_sources([span], stream, index, dictionary, options, report):
+    for batch in read_sources([source], stream, index, dictionary, options, report):
         assert batch.positions is not None
-        later = np.flatnonzero(batch.positions > known)
-        if len(later):
+        if source.format != "jelly":
+            yield replace(batch, positions=batch.positions + shift) if shift else batch
+        elif len(later := np.flatnonzero(batch.positions > known)):
             yield batch.take(later)
 
 
@@ -203,13 +201,13 @@ def recounted(source: Source, cut: Cut, options: ReadOptions) -> Cut:
     """A cut with everything that is known of it: a file that was complete grows after all."""
     if cut.count != UNKNOWN:
         return cut
-    whole = Span(source.path, source.format, stop=cut.byte)
+    whole = Span(source.path, source.format, end=cut.byte)
     with whole.open() as reader:
         lines = sum(block.count(b"\n") for block in iter(lambda: reader.read(settings().scanned_bytes), b""))
     if source.format != "trig":
         return Cut(cut.byte, lines)
     with whole.open() as reader:
-        declared, end = _settled(source, reader, Cut(), options)
+        declared, end = _settled(source, reader, START, options)
         # What stands behind the last complete event declares nothing.
         return Cut(cut.byte, lines, (end or declared).prologue)
 

@@ -105,6 +105,8 @@ class BucketState:
     def __init__(self, job: Job, bucket: int, store: Store) -> None:
         self._job, self._bucket, self._store = job, bucket, store
         self.progress = Progress()
+        self.passed: dict[int, int] = {}
+        """By query, the watermark that it has come to: a stream that speaks again does not move it back."""
         self.queries: dict[int, _Query] = {}
         self._warm: dict[int, Running] = {}
         head = store.get("head")
@@ -124,7 +126,8 @@ class BucketState:
                 f"the checkpoint spreads keys over {head['buckets']} buckets, this run over {self._job.buckets}; run "
                 f"again with partitions={head['buckets']}, or start with a new checkpoint"
             )
-        self.progress = Progress(head["latest"], head["promised"])
+        self.progress = Progress(*head["progress"])
+        self.passed = {int(number): time for number, time in head["passed"].items()}
         self.queries = {int(number): _Query(**saved) for number, saved in head["queries"].items()}
         self._warm = _warm.take((self._job.id, self._bucket), head["token"])
 
@@ -139,8 +142,8 @@ class BucketState:
             "version": STATE_VERSION,
             "fingerprint": fingerprint(self._job),
             "buckets": self._job.buckets,
-            "latest": self.progress.latest,
-            "promised": self.progress.promised,
+            "progress": self.progress.to_list(),
+            "passed": self.passed,
             "queries": queries,
             "token": uuid.uuid4().hex,
         }

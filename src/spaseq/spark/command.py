@@ -14,6 +14,7 @@ from spaseq.algebra.events import SelectForm
 from spaseq.engine.checkpoint import hold
 from spaseq.engine.embedded import as_knowledge
 from spaseq.engine.inputs import resolve_streams
+from spaseq.engine.notices import Tell, silent
 from spaseq.engine.output import chosen_format
 from spaseq.engine.request import Report, RunRequest, Show, Stop, Stopped, unwatched
 from spaseq.engine.session import form_of
@@ -60,24 +61,31 @@ class SparkRun:
         options = self.request.input
         return EventFiles(tuple(self.inputs[iri]), options.file_format, options.read, "fail", None)
 
-    def run(self, show: Show = unwatched) -> Report:
-        """Do the work; how it stands is shown every moment."""
+    def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
+        """Do the work; how it stands is shown every moment, bad and late input is told after every micro-batch."""
         with self._held, ExitStack() as stack:
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spaseq-")))
             with kept_log() as log:
                 with our_signals():
                     spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
                 stack.callback(spark.stop)
-                return self.run_in(spark, work, stack, show)
+                return self.run_in(spark, work, stack, show, tell)
 
-    def run_in(self, spark: SparkSession, work: Path, stack: ExitStack, show: Show = unwatched) -> Report:
+    def run_in(
+        self,
+        spark: SparkSession,
+        work: Path,
+        stack: ExitStack,
+        show: Show = unwatched,
+        tell: Tell = silent,
+    ) -> Report:
         """Do the work in a session that is there already."""
         stack.enter_context(self._held)
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
         folder = self.request.checkpoint or self._shared_folder(work, stack)
         if self.request.checkpoint is None and not self.request.follow:
-            return _Finite(self, spark, folder, stack).run(show)
-        return MicroBatches(self, spark, folder, stack).run(show)
+            return _Finite(self, spark, folder, stack, tell).run(show)
+        return MicroBatches(self, spark, folder, stack, tell).run(show)
 
     def _shared_folder(self, work: Path, stack: ExitStack) -> Path:
         """A folder that driver and workers see: any on one machine, else one beside the output."""
@@ -107,7 +115,11 @@ class SparkRun:
     def answers(self, streams: Mapping[str, DataFrame | FileParts], folder: Path, **more: Any) -> DataFrame:
         """The answers of all queries, for `write`; what workers write goes into this folder."""
         queries = {name: query.query for name, query in self.names.items()}
-        limits = {"max_runs": self.request.max_runs, "max_memory": self.request.max_memory}
+        limits = {
+            "max_runs": self.request.max_runs,
+            "max_memory": self.request.max_memory,
+            "max_lead": self.request.input.max_lead,
+        }
         options = {**self.options(folder), "counts": str(folder / COUNTS), **limits, **more}
         known = MatchOptions(provenance=self.identified, **options)
         if not self.by_lines:
@@ -132,9 +144,11 @@ class SparkRun:
 class _Finite:
     """All of a finite input in one job."""
 
-    def __init__(self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack) -> None:
+    def __init__(
+        self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack, tell: Tell
+    ) -> None:
         self._run, self._spark, self._folder = run, spark, folder.absolute()
-        self._writing = Writing(run.request, run.names, run.format, stack, None)
+        self._writing = Writing(run.request, run.names, run.format, stack, None, tell)
 
     def run(self, show: Show) -> Report:
         """Read, match and write."""

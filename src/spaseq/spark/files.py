@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
+from spaseq.engine.inputs import as_duration
+from spaseq.engine.machine import FOREVER
 from spaseq.errors import InvalidArgument
-from spaseq.io.bad_input import OnBad, Policy
+from spaseq.io.bad_input import BadInput, OnBad, Policy
+from spaseq.io.growing import START, read_part
 from spaseq.io.layouts import FOLLOWED, NOT_GROUPED, with_cure
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
-from spaseq.io.readers import check_source, found_layout, layout_of, read_sources
+from spaseq.io.readers import check_source, found_layout, layout_of
 from spaseq.io.sources import Layout, PathLike, Source, find_sources
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
@@ -49,16 +52,14 @@ _MARK: Final = "_spaseq_files"
 
 PARTS: Final = StructType(
     [
-        StructField("path", StringType()),
-        StructField("format", StringType()),
-        StructField("start", LongType()),
-        StructField("stop", LongType()),
-        StructField("layout", StringType()),
+        StructField("part", StringType()),
+        StructField("lost", StringType()),
         StructField("promise", LongType()),
+        StructField("clock", LongType()),
     ]
 )
-"""Parts of files, which `match` reads itself. A row without path is the stream's promise that nothing before a
-time will follow; without time, that nothing will."""
+"""One of: a part of a file, which `match` reads itself; a file that cannot be read on; the stream's promise that nothing
+before a time will follow; the wall clock when the micro-batch was planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +131,19 @@ def read_events(
     finite: bool = False,
     max_files_per_trigger: int | None = None,
     max_bytes_per_trigger: int | None = None,
+    settle: str | int | None = None,
+    idle_after: str | int | None = None,
 ) -> DataFrame:
     """The events of files, directories or globs: ``time, triples, graph, source, position``.
 
     Options as on the command line (CONTRACT section 2). ``quarantine`` is a directory that all workers see. The layout
     ``auto`` judges a file by its beginning; a data set is read by one task, which holds it in memory.
 
-    A streaming DataFrame takes new files as they come, in the layout of streams; if the input is ``finite`` it takes
-    those that are there, in order of their names, and then says that the stream has ended, so that a query gives its
-    last answers.
+    A streaming DataFrame takes new files as they come, in the layout of streams, and reads on in files that grow;
+    ``settle`` says how long a file must stand still before its last event is taken to be complete (2 seconds). If the
+    input is ``finite`` it takes the files that are there, in order of their names, and then says that the stream has
+    ended, so that a query gives its last answers. ``idle_after`` lets `match` know that the stream has been silent for
+    so long.
     """
     if streaming and layout == "dataset":
         raise InvalidArgument(
@@ -155,6 +160,8 @@ def read_events(
         "finite": "true" if finite else None,
         "maxFilesPerTrigger": max_files_per_trigger,
         "maxBytesPerTrigger": max_bytes_per_trigger,
+        "settle": None if settle is None else as_duration(settle, "settle"),
+        "idleAfter": None if idle_after is None else as_duration(idle_after, "idle_after"),
     }
     settings = {**files.settings(), **{name: str(value) for name, value in more.items() if value is not None}}
     return _loaded(spark, files, settings, streaming=streaming)
@@ -229,7 +236,7 @@ def parts(
 
     Parts have about ``size`` bytes; if nobody says how many, so many that all workers are busy.
     """
-    sizes = [(split.stop or split.path.stat().st_size) - split.start for split in splits]
+    sizes = [split.size for split in splits]
     share = sum(sizes) // max(1, 3 * parallelism)
     size = size or min(max(share, settings().part_bytes_least), settings().part_bytes_most)
     tasks: list[tuple[Split, ...]] = []
@@ -252,7 +259,7 @@ def splittable(source: Source) -> bool:
 
 def cut_into_parts(split: Split, size: int, options: ReadOptions) -> Iterator[tuple[Split, int]]:
     """A file in parts of about this size, each with its length; whole if it cannot be cut."""
-    yield from _cut(split, (split.stop or split.path.stat().st_size) - split.start, size, options)
+    yield from _cut(split, split.size, size, options)
 
 
 def _cut(split: Split, length: int, size: int, options: ReadOptions) -> Iterator[tuple[Split, int]]:
@@ -266,10 +273,12 @@ def _cut(split: Split, length: int, size: int, options: ReadOptions) -> Iterator
         yield split, length
         return
     count = length // size
-    edges = [split.start + length * number // count for number in range(count)]
+    base = max(split.start, split.begin.byte)
+    edges = [base + length * number // count for number in range(count)]
     for number, start in enumerate(edges):
         stop = edges[number + 1] if number + 1 < count else split.stop
-        yield replace(split, start=start, stop=stop), length // count
+        begin = split.begin if number == 0 else START
+        yield replace(split, start=start, stop=stop, begin=begin), length // count
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,26 +288,46 @@ class Promise:
     time: int | None
 
 
-def part_rows(splits: Sequence[Split], promise: Promise | None = None) -> pa.RecordBatch:
-    """Parts of files as rows, and a promise."""
-    rows: list[tuple[str | None, str | None, int | None, int | None, str | None, int | None]] = [
-        (str(split.path), split.format, split.start, split.stop, split.layout, None) for split in splits
-    ]
-    rows += [(None, None, None, None, None, promise.time)] if promise is not None else []
-    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.string(), pa.int64())
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The wall clock in microseconds when a micro-batch was planned."""
+
+    clock: int
+
+
+PartRow = tuple[str | None, str | None, int | None, int | None]
+
+
+def part_rows(
+    splits: Sequence[Split],
+    promise: Promise | None = None,
+    lost: Sequence[BadInput] = (),
+    clock: int | None = None,
+) -> pa.RecordBatch:
+    """What a task reads as rows."""
+    rows: list[PartRow] = [] if clock is None else [(None, None, None, clock)]
+    rows += [(json.dumps(split.to_list()), None, None, None) for split in splits]
+    rows += [(None, bad.to_json(), None, None) for bad in lost]
+    if promise is not None:
+        rows.append((None, None, FOREVER if promise.time is None else promise.time, None))
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64())
     columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=PARTS.names)
 
 
-def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | Promise]:
-    """The parts of files, and the promises, that rows name."""
+def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | BadInput | Promise | Tick]:
+    """What such rows name."""
     columns = (batch.column(name).to_pylist() for name in PARTS.names)
-    for path, file_format, start, stop, layout, promise in zip(*columns, strict=True):
-        if path is None:
-            yield Promise(promise)
+    for part, lost, promise, clock in zip(*columns, strict=True):
+        if part is not None:
+            yield Split.from_list(json.loads(part), predicate)
+        elif lost is not None:
+            yield BadInput(**json.loads(lost))
+        elif promise is not None:
+            yield Promise(None if promise == FOREVER else promise)
         else:
-            yield Split(Path(path), file_format, start, stop, predicate, layout=layout)
+            yield Tick(clock)
 
 
 def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterator[pa.RecordBatch]:
@@ -307,7 +336,7 @@ def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterat
     options = replace(files.options, judged_bytes=settings().judged_bytes)
     for split in splits:
         report = with_cure(placed(bad, split), files.cure(split))
-        for events in read_sources([split], split.name, 0, dictionary, options, report):
+        for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
             yield _rows(events, dictionary, split)
 
 
@@ -330,7 +359,7 @@ def _rows(events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.Re
         texts = as_written(dictionary, events.names[named]).cast(pa.string())
         graphs = pa.compute.replace_with_mask(graphs, pa.array(named), texts)
     # Which line of the file a part begins with is not worth reading all that is before it.
-    known = events.positions is not None and split.start == 0
+    known = events.positions is not None and split.counted
     positions = pa.array(events.positions, pa.int64()) if known else pa.nulls(len(events), pa.int64())
     return pa.RecordBatch.from_arrays(
         [

@@ -9,15 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.machine import FOREVER
+from spaseq.engine.reports import ahead_reason
+from spaseq.io.bad_input import BadInput, OnBad, Unit
+from spaseq.io.growing import read_part
 from spaseq.io.layouts import with_cure
-from spaseq.io.readers import read_sources
 from spaseq.model.batch import EventBatch
 from spaseq.settings import settings
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.event_rows import EventRows
-from spaseq.spark.files import EventFiles, FileParts, Promise, parts_in
+from spaseq.spark.files import EventFiles, FileParts, Promise, Tick, parts_in
 from spaseq.spark.job import Job, Task
 from spaseq.spark.mapper import Mapper
 from spaseq.spark.places import Place, placed
@@ -61,7 +64,8 @@ class MatchRows:
             )  # fmt: skip
             for batch in batches:
                 for events, numbers in rows.batches(batch):
-                    yield from work.take(events, place.arrivals(numbers))
+                    kept = work.believed(events, bad)
+                    yield from work.take(events.take(kept), place.arrivals(numbers[kept]))
             for stream, time in rows.promises.times.items():
                 work.progress.promise(job.streams[stream], time)
             yield work.last(bad.count)
@@ -90,15 +94,16 @@ class MatchParts:
         stream, dictionary = job.streams[self._stream], mapper.dictionary
         count = 0
         with BadEvents(files.on_bad, files.quarantine, f"read-{self._stream}-{place.name}") as bad:
-            for split in (part for batch in batches for part in self._parts(batch)):
-                if isinstance(split, Promise):
-                    work.progress.promise(stream, FOREVER if split.time is None else split.time)
+            for part in (part for batch in batches for part in self._parts(batch)):
+                if not isinstance(part, Split):
+                    self._note(part, work, bad)
                     continue
-                report = with_cure(placed(bad, split), files.cure(split))
-                for events in read_sources([split], stream, self._stream, dictionary, options, report):
+                report = with_cure(placed(bad, part), files.cure(part))
+                for events in read_part(part, part.begin, stream, self._stream, dictionary, options, report):
                     numbers = np.arange(count, count + len(events))
                     count += len(events)
-                    yield from work.take(events, place.arrivals(numbers))
+                    kept = work.believed(events, report)
+                    yield from work.take(events.take(kept), place.arrivals(numbers[kept]))
                     mapper.forget()
             yield work.last(bad.count)
         if job.counts is not None:
@@ -106,7 +111,19 @@ class MatchParts:
             write_tally(job.counts, f"read-{self._stream}-{place.name}", counted)
         settle("GPM")
 
-    def _parts(self, batch: pa.RecordBatch) -> Iterator[Split | Promise]:
+    def _note(self, part: Promise | Tick | BadInput, work: _Task, bad: OnBad) -> None:
+        """What there is to know of the stream besides its events."""
+        match part:
+            case Promise(time):
+                work.progress.promise(
+                    self._job.value.streams[self._stream], FOREVER if time is None else time
+                )
+            case Tick(clock):
+                work.progress.tick(clock)
+            case _:
+                bad(part)
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterator[Split | Promise | Tick | BadInput]:
         if self._tasks is None:
             return parts_in(batch, self._files.options.timestamp_predicate)
         return (part for number in batch.column("id").to_pylist() for part in self._tasks[number])
@@ -118,13 +135,27 @@ class _Task:
 
     mapper: Mapper
     place: Place
-    unit: str
+    unit: Unit
     progress: Progress = field(default_factory=Progress)
     events: int = 0
     batches: int = 0
 
+    def believed(self, events: EventBatch, bad: OnBad) -> npt.NDArray[np.intp]:
+        """The events that are not too far ahead of the clock; the others are reported."""
+        lead = self.mapper.job.max_lead
+        if lead is None:
+            return np.arange(len(events))
+        # The clock of the micro-batch, so that a task that is done again judges alike.
+        clock = self.progress.clock or wall_microseconds()
+        for row in np.flatnonzero(events.times > clock + lead).tolist():
+            source, position = events.origin_of(row)
+            bad(BadInput(ahead_reason(int(events.times[row]), clock, lead), source, position, self.unit))
+        return np.flatnonzero(events.times <= clock + lead)
+
     def take(self, events: EventBatch, arrivals: Longs) -> Iterator[pa.RecordBatch]:
         """The blocks of some events as rows."""
+        if not len(events):
+            return
         job = self.mapper.job
         self.events += len(events)
         self.batches += 1
@@ -136,6 +167,7 @@ class _Task:
         if job.streaming:
             for stream in np.unique(events.streams).tolist():
                 self.progress.see(job.streams[stream], int(events.times[events.streams == stream].max()))
+                self.progress.hear(job.streams[stream], self.progress.clock)
             for number in self.mapper.concerned(events) if not job.punctual else ():
                 block = _clock(job.tasks[number], events, self.unit, len(job.streams))
                 if len(block):

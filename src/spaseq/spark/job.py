@@ -72,6 +72,10 @@ class Job:
     """True if the input makes sure that no event is late, so that nobody needs to judge it."""
     counts: str | None = None
     """A folder in which tasks leave what they have counted."""
+    idle_after: int | None = None
+    """Microseconds of silence after which a stream is not waited for; None: for ever."""
+    max_lead: int | None = None
+    """Microseconds by which an event may be ahead of the wall clock; None: any time is believed."""
 
     @property
     def streaming(self) -> bool:

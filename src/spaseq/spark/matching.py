@@ -61,6 +61,8 @@ class MatchOptions:
     max_memory: int | None = None
     lateness: str | int = 0
     stream_lag: str | int | None = None
+    idle_after: str | int | None = None
+    max_lead: str | int | None = None
     metrics: Observation | str | None = None
     punctual: bool = False
     """True if the input itself makes sure that nothing comes late, as a schedule does."""
@@ -85,6 +87,8 @@ def match(
     max_memory: int | None = None,
     lateness: str | int = 0,
     stream_lag: str | int | None = None,
+    idle_after: str | int | None = None,
+    max_lead: str | int | None = None,
     metrics: Observation | str | None = None,
 ) -> DataFrame:
     """The answers of a query over streams.
@@ -100,7 +104,9 @@ def match(
 
     On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
     slowest stream, ``lateness`` behind its latest event; a stream that is more than ``stream_lag`` of event time
-    behind the fastest is not waited for. Later events are bad input. ``metrics`` names what
+    behind the fastest is not waited for, nor is one that has been silent for ``idle_after`` of the wall clock, which
+    streams of `read_events` tell that have the same option. Later events are bad input, and so are those that are more
+    than ``max_lead`` ahead of the wall clock. ``metrics`` names what
     `DataFrame.observe` reports: ``events`` and ``bad``, and under the name with ``_late`` appended ``late``. Without it
     a streaming query reports them under a name that begins with ``spaseq_``.
     """
@@ -117,6 +123,8 @@ def match(
         max_memory=max_memory,
         lateness=lateness,
         stream_lag=stream_lag,
+        idle_after=idle_after,
+        max_lead=max_lead,
         metrics=metrics,
     )
     form = compiled.rewritten.form
@@ -242,6 +250,8 @@ def _job(
         bucket_places(buckets, partitions) if streaming else (),
         options.punctual,
         options.counts,
+        None if options.idle_after is None else _microseconds(options.idle_after, "idle_after"),
+        None if options.max_lead is None else _microseconds(options.max_lead, "max_lead"),
     )
 
 

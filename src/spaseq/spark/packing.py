@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from spaseq.errors import SpaseqError
 
-STATE_VERSION: Final = 1
+STATE_VERSION: Final = 2
 """The version of what the state store holds; any change of a layout makes a new one."""
 
 _MAGIC: Final = b"spaseq"

@@ -55,7 +55,7 @@ class Place:
 
 def placed(bad: OnBad, split: Split) -> OnBad:
     """Bad input of a part of a file, with its line in the whole file."""
-    if split.start == 0:
+    if split.counted:
         return bad
     before: list[int] = []
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
 from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity
+from spaseq.engine.notices import Tell, silent
 from spaseq.engine.request import Report, Show, Stopped, unwatched
 from spaseq.spark.background import MOMENT, show_tasks
 from spaseq.spark.files import FileParts, read_events, scheduled_events
@@ -31,7 +32,9 @@ _SCHEDULE: Final = "schedule.json"
 class MicroBatches:
     """The input in micro-batches: followed directories, or a finite input that may be resumed."""
 
-    def __init__(self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack) -> None:
+    def __init__(
+        self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack, tell: Tell = silent
+    ) -> None:
         # Workers need not stand in the directory of the command.
         self._run, self._spark, self._folder = run, spark, folder.absolute()
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -39,7 +42,7 @@ class MicroBatches:
         # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
         for name in (BAD, COUNTS):
             shutil.rmtree(self._folder / name, ignore_errors=True)
-        self._writing = Writing(run.request, run.names, run.format, stack, Record.load(self._folder))
+        self._writing = Writing(run.request, run.names, run.format, stack, Record.load(self._folder), tell)
         self._query: StreamingQuery | None = None
         self._timed = -1
         self.seconds: list[float] = []
@@ -82,6 +85,7 @@ class MicroBatches:
                 self._run.stop.wait(MOMENT)
                 if writing.record.batch > self._timed:
                     self._time()
+                writing.notices.poll()
                 show_tasks(show, writing.status, self._spark)
         except Stopped:
             self._query.stop()
@@ -109,12 +113,13 @@ class MicroBatches:
                 time_unit=read.time_unit,
                 triples_per_event=read.triples_per_event,
                 layout=read.layout,
+                settle=request.settle,
+                idle_after=request.idle_after,
                 **self._run.options(self._folder),
             )
             for iri, paths in self._run.inputs.items()
         }
-        # Like the other engine: the fastest stream sets the pace, so that an idle one stalls nobody.
-        return frames, {"lateness": request.input.lateness or 0, "stream_lag": 0}
+        return frames, {"lateness": request.input.lateness or 0, "idle_after": request.idle_after}
 
     def _scheduled(self) -> tuple[dict[str, DataFrame | FileParts], dict[str, Any]]:
         path = self._folder / _SCHEDULE

@@ -10,6 +10,7 @@ from typing import BinaryIO, Final, cast
 
 from spaseq.algebra.events import SelectForm
 from spaseq.engine.inputs import NamedQuery
+from spaseq.engine.notices import Notices, Tell, kind_of, silent
 from spaseq.engine.output import Output
 from spaseq.engine.request import RunRequest, Status
 from spaseq.engine.session import form_of
@@ -63,9 +64,11 @@ class Writing:
         output_format: OutputFormat,
         stack: ExitStack,
         record: Record | None,
+        tell: Tell = silent,
     ) -> None:
         resumed = record is not None
         self.record = record = record or Record()
+        self.notices = Notices(tell)
         self._names = names
         self._out = stack.enter_context(Output(request.output, length=record.output if resumed else None))
         self._several = len(request.queries) > 1
@@ -108,7 +111,9 @@ class Writing:
         bad = sorted((folder / BAD).glob(f"*-{batch:06d}-*.jsonl"))
         found = [json.loads(line) for file in bad for line in file.read_text(encoding="utf-8").splitlines()]
         for each in sorted(found, key=lambda each: (each["source"], each["position"])):
-            self._quarantine.write(BadInput(**each))
+            kept = BadInput(**each)
+            self._quarantine.write(kept)
+            self.notices.note(kind_of(kept.reason), str(kept))
         self._quarantine.flush()
         counted = take_tallies(folder / COUNTS, batch)
         self.record.events += counted["events"]
@@ -132,6 +137,7 @@ class Writing:
         for writer in self._writers.values():
             writer.close()
         self._out.flush()
+        self.notices.flush()
 
     @property
     def status(self) -> Status:

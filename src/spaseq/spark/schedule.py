@@ -20,7 +20,7 @@ from spaseq.engine.checkpoint import FileState, IncompatibleCheckpoint
 from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_sources
-from spaseq.io.sources import Format, Source
+from spaseq.io.sources import Source
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.spark.files import cut_into_parts
@@ -59,10 +59,7 @@ class Schedule:
         """Write it so that a crash leaves all of it or nothing."""
         batches = [
             {
-                "parts": {
-                    iri: [[str(s.path), s.format, s.start, s.stop, s.layout] for s in splits]
-                    for iri, splits in batch.parts.items()
-                },
+                "parts": {iri: [split.to_list() for split in splits] for iri, splits in batch.parts.items()},
                 "promises": batch.promises,
             }
             for batch in self.batches
@@ -79,10 +76,7 @@ class Schedule:
         batches = tuple(
             Batch(
                 {
-                    iri: tuple(
-                        Split(Path(p), cast(Format, f), start, stop, predicate, layout=layout)
-                        for p, f, start, stop, layout in splits
-                    )
+                    iri: tuple(Split.from_list(saved, predicate) for saved in splits)
                     for iri, splits in batch["parts"].items()
                 },
                 batch["promises"],

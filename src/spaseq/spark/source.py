@@ -1,7 +1,8 @@
 """``format("rdf")``: event files as a Spark data source, for batches and for streams (CONTRACT section 3).
 
-A stream's offset names the files that were taken, so a restarted query reads the same files again and no other
-source of truth is needed. Files must be complete when they are seen, or stand still (see `spaseq.engine.follow`).
+A stream's offset says how far every file was read, so a restarted query reads the same parts of files again and no
+other source of truth is needed. How files that grow are read is told in `spaseq.engine.follow`. An offset also holds the
+wall clock, so that a micro-batch that is done again judges alike what depends on it.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import base64
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -24,9 +25,15 @@ from pyspark.sql.streaming.datasource import (
     SupportsTriggerAvailableNow,
 )
 
+from spaseq.engine.bookmarks import Bookmark
+from spaseq.engine.clocks import wall_microseconds
+from spaseq.engine.request import SETTLE
 from spaseq.errors import InvalidArgument
+from spaseq.io.bad_input import BadInput
+from spaseq.io.cuts import cut_after
+from spaseq.io.growing import START, UNKNOWN, Cut, Span, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
-from spaseq.io.sources import Layout, Source, find_sources
+from spaseq.io.sources import Layout, find_sources
 from spaseq.spark.bad_events import BadEvents, checked_policy
 from spaseq.spark.files import (
     EVENTS,
@@ -53,6 +60,7 @@ if TYPE_CHECKING:
 OPTIONS: Final = (
     "path", "paths", "format", "timestampPredicate", "timeUnit", "triplesPerEvent", "layout", "onBadInput", "quarantine",
     "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
+    "settle", "idleAfter",
 )  # fmt: skip
 
 
@@ -73,6 +81,10 @@ class SourceOptions:
     """Whose part of the schedule this is."""
     part_bytes: int | None = None
     """How much of a file one task reads; as much as evens out if nobody says."""
+    settle: int = SETTLE
+    """Microseconds without change after which a file is taken to be complete."""
+    idle_after: int | None = None
+    """Microseconds of silence after which the stream says that it is idle."""
 
     @staticmethod
     def of(given: Mapping[str, str]) -> SourceOptions:
@@ -109,12 +121,14 @@ class SourceOptions:
             given.get("schedule"),
             given.get("stream", ""),
             _number("partBytes", given["partBytes"]) if "partBytes" in given else None,
+            _number("settle", given.get("settle", str(SETTLE)), 0),
+            _number("idleAfter", given["idleAfter"], 0) if "idleAfter" in given else None,
         )
 
 
-def _number(name: str, text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise InvalidArgument(f"the option `{name}` is a whole number from 1 on, not `{text}`")
+def _number(name: str, text: str, least: int = 1) -> int:
+    if not text.isdigit() or int(text) < least:
+        raise InvalidArgument(f"the option `{name}` is a whole number from {least} on, not `{text}`")
     return int(text)
 
 
@@ -124,6 +138,8 @@ class PartsPartition(InputPartition):
 
     splits: tuple[Split, ...]
     promise: Promise | None = None
+    lost: tuple[BadInput, ...] = ()
+    clock: int | None = None
 
 
 def register(spark: SparkSession) -> None:
@@ -178,10 +194,12 @@ class _Reads:
         """The rows of a partition."""
         assert isinstance(partition, PartsPartition)
         if self.options.parts:
-            yield part_rows(partition.splits, partition.promise)
+            yield part_rows(partition.splits, partition.promise, partition.lost, partition.clock)
             return
         files, place = self.options.files, Place()
         with BadEvents(files.on_bad, files.quarantine, f"read-{place.name}") as bad:
+            for each in partition.lost:
+                bad(each)
             yield from event_rows(partition.splits, files, bad)
         if partition.promise is not None:
             yield promise_row(partition.promise)
@@ -203,7 +221,7 @@ class RdfReader(_Reads, DataSourceReader):
 
 
 class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Takes new files as they come, so many or so much of them in a micro-batch."""
+    """Takes new files as they come and reads on in those that grow, so many or so much of them in a micro-batch."""
 
     def __init__(self, options: SourceOptions) -> None:
         files = options.files
@@ -214,8 +232,10 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         streams = replace(files, options=replace(files.options, layout="stream"), followed=True)
         self.options = replace(options, files=streams)
         self._watch: Watch | None = None
-        self._waiting: list[Source] | None = None
+        self._waiting: dict[str, Bookmark] = {}
+        """Up to where files can be read that were not, in the order in which they are taken."""
         self._fixed = options.finite
+        self._silent_since: int | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Nothing was taken."""
@@ -230,77 +250,102 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         return ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """From here on no new file is taken."""
+        """From here on nothing new is taken."""
         self._fixed = True
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """How far the next micro-batch goes."""
         offset = Offset.from_dict(start)
-        unlimited = isinstance(limit, ReadAllAvailable)
-        most_files = None if unlimited else self.options.most_files
-        most_bytes = None if unlimited else self.options.most_bytes
-        taken, size = 0, 0
-        for source in self._present(offset):
-            if taken and (
-                (most_files is not None and taken >= most_files)
-                or (most_bytes is not None and size >= most_bytes)
-            ):
-                return offset.to_dict()
-            length = source.path.stat().st_size
-            begin = offset.byte if offset.partial == source.name else 0
-            room = None if most_bytes is None else max(most_bytes - size, 1)
-            if room is not None and splittable(source) and length - begin > 2 * room:
-                return offset.up_to(source.name, begin + room).to_dict()
-            offset = offset.with_file(source.name)
-            taken, size = taken + 1, size + length - begin
-        if self._fixed and self.options.finite and not offset.ended:
-            offset = Offset(offset.done, offset.partial, offset.byte, ended=True)
-        return offset.to_dict()
+        self._look(offset)
+        marks = self._taken(offset, None if isinstance(limit, ReadAllAvailable) else self.options)
+        ended = offset.ended or (self._fixed and self.options.finite and not self._waiting)
+        now = wall_microseconds()
+        if marks or ended != offset.ended or self._turns_idle(now):
+            self._silent_since = now if marks else None
+            return Offset({**offset.marks, **marks}, ended, now).to_dict()
+        return start
 
-    def _present(self, offset: Offset) -> list[Source]:
-        """The files that are there and were not taken, in the order in which they are taken."""
-        if self._fixed:
-            if self._waiting is None:
-                self._waiting = self.options.files.found()
-            fresh = self._waiting
-        else:
-            if self._watch is None:
-                self._watch, self._waiting = self._look_out(), []
-            assert self._waiting is not None
-            fresh = self._waiting
-            for found in self._watch.look():
-                fresh += sorted(
-                    found.sources, key=lambda source: (source.path.stat().st_mtime_ns, source.name)
-                )
-        done = set(offset.done)
-        self._waiting = [source for source in fresh if source.name not in done]
-        return self._waiting
+    def _look(self, offset: Offset) -> None:
+        """Find what is new."""
+        if self._watch is None:
+            self._watch = self._look_out(offset)
+            self._silent_since = wall_microseconds()
+        elif self._fixed:
+            return
+        found = self._watch.look()
+        self._watch.keep(found.marks)
+        sizes = {mark.path: Path(mark.path).stat().st_mtime_ns for mark in found.marks}
+        order = (lambda _: 0) if self._fixed else (lambda mark: sizes[mark.path])
+        for mark in (*found.lost, *sorted(found.marks, key=order)):
+            self._waiting[mark.path] = mark
 
-    def _look_out(self) -> Watch:
-        """What finds new files, from the room of the other engine."""
+    def _look_out(self, offset: Offset) -> Watch:
+        """What finds news, from the other engine."""
         from spaseq.algebra.events import Stream
         from spaseq.engine.follow import Watch
         from spaseq.engine.opening import InputOptions
 
         files = self.options.files
+        settle: int | None = self.options.settle
+        if self._fixed:  # whoever asks for what is there now does not wait
+            settle = None if self.options.finite else 0
+            files.found()
         options = InputOptions(files.options, files.file_format)
-        return Watch([(Stream("rdf", "urn:spaseq:rdf"), files.paths)], options)
+        return Watch([(Stream("", ""), files.paths)], options, settle, offset.marks.values())
+
+    def _taken(self, offset: Offset, limits: SourceOptions | None) -> dict[str, Bookmark]:
+        """Up to where files are read in the next micro-batch."""
+        most_files, most_bytes = (None, None) if limits is None else (limits.most_files, limits.most_bytes)
+        taken: dict[str, Bookmark] = {}
+        size = 0
+        for path, mark in list(self._waiting.items()):
+            if taken and (
+                (most_files is not None and len(taken) >= most_files)
+                or (most_bytes is not None and size >= most_bytes)
+            ):
+                break
+            begin = offset.marks[path].cut.byte if path in offset.marks else 0
+            length = (mark.size if mark.cut.byte == UNKNOWN else mark.cut.byte) - max(begin, 0)
+            room = None if most_bytes is None else max(most_bytes - size, 1)
+            source = find_sources(path, self.options.files.file_format)[0]
+            if room is not None and splittable(source) and length > 2 * room and not mark.lost:
+                with source.path.open("rb") as file:
+                    cut = cut_after(file, begin + room, self.options.files.options.timestamp_predicate)
+                if cut < begin + length:
+                    taken[path] = replace(mark, cut=Cut(cut, UNKNOWN), whole=False)
+                    break
+            taken[path] = self._waiting.pop(path)
+            size += length
+        return taken
+
+    def _turns_idle(self, now: int) -> bool:
+        """True once after the stream has fallen silent for long enough."""
+        idle, since = self.options.idle_after, self._silent_since
+        return idle is not None and since is not None and now - since >= idle
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """What lies between two offsets."""
         first, last = Offset.from_dict(start), Offset.from_dict(end)
-        predicate = self.options.files.options.timestamp_predicate
-        splits = []
-        names = [*last.done[len(first.done) :], *([last.partial] if last.partial else [])]
-        for name in dict.fromkeys(names):
-            source = find_sources(name, self.options.files.file_format)[0]
-            begin = first.byte if name == first.partial else 0
-            stop = last.byte if name == last.partial else None
-            splits.append(Split(source.path, source.format, begin, stop, predicate))
-        tasks: list[InputPartition] = [PartsPartition(task) for task in self.tasks(splits)]
+        splits, lost = [], []
+        for path, mark in last.marks.items():
+            before = first.marks.get(path)
+            if mark.lost and (before is None or not before.lost):
+                lost.append(mark.loss)
+            elif before is None or before.cut.byte != mark.cut.byte:
+                splits.append(self._split(path, before, mark))
+        tasks = [PartsPartition(task, clock=last.clock) for task in self.tasks(splits)]
+        if lost or not tasks:
+            tasks.append(PartsPartition((), lost=tuple(lost), clock=last.clock))
         if last.ended and not first.ended:
-            tasks.append(PartsPartition((), Promise(None)))
+            tasks.append(PartsPartition((), Promise(None), clock=last.clock))
         return tasks
+
+    def _split(self, path: str, before: Bookmark | None, mark: Bookmark) -> Split:
+        files = self.options.files
+        source = find_sources(path, files.file_format)[0]
+        begin = START if before is None else recounted(source, before.cut, files.options)
+        end = None if mark.cut.byte == UNKNOWN else mark.cut.byte
+        return Split.whole_of(Span(source.path, source.format, begin, end), files.options.timestamp_predicate)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing is kept outside the offset."""
@@ -341,32 +386,24 @@ class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """The files that were taken, in order; perhaps a part of one more; whether that is all there will be."""
+    """How far files were read, by path; whether that is all there will be; the wall clock in microseconds."""
 
-    done: tuple[str, ...] = ()
-    partial: str = ""
-    byte: int = 0
+    marks: Mapping[str, Bookmark] = field(default_factory=dict)
     ended: bool = False
-
-    def with_file(self, name: str) -> Offset:
-        return Offset((*self.done, name))
-
-    def up_to(self, name: str, byte: int) -> Offset:
-        return Offset(self.done, name, byte)
+    clock: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        packed = zlib.compress("\n".join(self.done).encode("utf-8", "surrogateescape"))
+        """The offset as Spark's log keeps it."""
+        text = json.dumps([mark.to_dict() for mark in self.marks.values()])
         return {
-            "files": len(self.done),
-            "names": base64.b64encode(packed).decode(),
-            "partial": self.partial,
-            "byte": self.byte,
+            "files": len(self.marks),
+            "marks": base64.b64encode(zlib.compress(text.encode())).decode(),
             "ended": self.ended,
+            "clock": self.clock,
         }
 
     @staticmethod
     def from_dict(saved: Mapping[str, Any]) -> Offset:
-        text = zlib.decompress(base64.b64decode(saved["names"])).decode("utf-8", "surrogateescape")
-        return Offset(
-            tuple(text.split("\n")) if text else (), saved["partial"], saved["byte"], saved["ended"]
-        )
+        """The offset that `to_dict` wrote."""
+        marks = map(Bookmark.from_dict, json.loads(zlib.decompress(base64.b64decode(saved["marks"]))))
+        return Offset({mark.path: mark for mark in marks}, saved["ended"], saved["clock"])

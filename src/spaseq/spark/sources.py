@@ -10,9 +10,10 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from spaseq.io.cuts import cut_after
+from spaseq.io.growing import START, Cut, Span
 from spaseq.io.sources import ByteReader, Format, Source
 from spaseq.settings import settings
 
@@ -33,34 +34,51 @@ class ValueSource(Source):
 
 @dataclass(frozen=True, slots=True)
 class Split(Source):
-    """The events of an N-Quads file that begin after ``start`` and not after ``stop``; all others are whole."""
+    """The events of an N-Quads file that begin after ``start`` and not after ``stop``; all others are whole.
+
+    ``begin`` and ``end`` are exact: of a file that grows only what lies between them is read.
+    """
 
     start: int = 0
     stop: int | None = None
     """None: to the end."""
     predicate: str = ""
     """The timestamp predicate, which tells an event's lines in the default graph."""
+    begin: Cut = START
+    end: int | None = None
 
     @staticmethod
     def whole_of(source: Source, predicate: str) -> Split:
+        if isinstance(source, Span):
+            return Split(source.path, source.format, predicate=predicate, begin=source.begin, end=source.end)
         return Split(source.path, source.format, predicate=predicate)
 
     @property
     def name(self) -> str:
         """Where lines are counted from."""
-        return str(self.path) if self.start == 0 else f"{self.path} from byte {self.start}"
+        return str(self.path) if self.counted else f"{self.path} from byte {self.start}"
 
     @property
-    def whole(self) -> bool:
-        return self.start == 0 and self.stop is None
+    def counted(self) -> bool:
+        """True if it is known how many lines come before it."""
+        return self.start <= self.begin.byte
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it has."""
+        stop = self.stop or (self.path.stat().st_size if self.end is None else self.end)
+        return stop - max(self.start, self.begin.byte)
 
     def open(self) -> ByteReader:
-        if self.whole:
-            return Source(self.path, self.format).open()
+        if self.counted and self.stop is None:
+            if self.begin == START and self.end is None:
+                return Source(self.path, self.format).open()
+            return Span(self.path, self.format, self.begin, self.end).open()
         file = self.path.open("rb", buffering=0)
-        begin = cut_after(file, self.start, self.predicate)
-        end = None if self.stop is None else cut_after(file, self.stop, self.predicate)
-        return ByteReader(file, _between(file, begin, end))
+        first = self.begin.byte if self.counted else cut_after(file, self.start, self.predicate)
+        last = None if self.stop is None else cut_after(file, self.stop, self.predicate)
+        ends = [place for place in (last, self.end) if place is not None]
+        return ByteReader(file, _between(file, first, min(ends, default=None)))
 
     def line(self) -> int:
         """How many lines stand before this part; for messages only, since it reads them all."""
@@ -72,6 +90,19 @@ class Split(Source):
                 count += block.count(b"\n")
                 left -= len(block)
             return count
+
+    def to_list(self) -> list[Any]:
+        """The part as JSON knows it."""
+        begin = self.begin
+        cut = None if begin == START else [begin.byte, begin.count, begin.prologue]
+        return [str(self.path), self.format, self.start, self.stop, cut, self.end, self.layout]
+
+    @staticmethod
+    def from_list(saved: list[Any], predicate: str) -> Split:
+        """The part that `to_list` wrote."""
+        path, syntax, start, stop, cut, end, layout = saved
+        begin = Cut(*cut) if cut else START
+        return Split(Path(path), syntax, start, stop, predicate, begin, end, layout=layout)
 
 
 def _between(file: BinaryIO | io.FileIO, begin: int, end: int | None) -> Iterator[bytes]:

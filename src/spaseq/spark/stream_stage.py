@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from spaseq.engine.answers import Answers
 from spaseq.engine.machine import FOREVER
+from spaseq.engine.reports import late_reason
 from spaseq.io.bad_input import BadInput
 from spaseq.spark.answer_rows import AnswerForm
 from spaseq.spark.bad_events import BadEvents
@@ -28,7 +29,6 @@ from spaseq.spark.schemas import CLOCKS, CONTROL
 from spaseq.spark.tallies import write_tally
 from spaseq.spark.warm import settle
 from spaseq.spark.watermark import BEFORE_ALL, Progress
-from spaseq.temporal.instants import format_instant
 
 
 @dataclass(slots=True)
@@ -80,13 +80,13 @@ class Work:
 
     def run(self, given: Input, form: AnswerForm, bad: BadEvents) -> Iterator[pa.RecordBatch]:
         """The answers of every query whose time has come."""
-        before = [self._watermark(number) for number in range(len(self._job.tasks))]
+        before = [self._state.passed.get(number, BEFORE_ALL) for number in range(len(self._job.tasks))]
         self._state.progress.merge(given.progress)
         for number, clocks in given.clocks.items():
-            self._judge(number, clocks, before[number], bad)
+            self._judge(clocks, before[number], bad)
         for number in range(len(self._job.tasks)):
             blocks = [self._in_time(block, before[number]) for block in given.blocks.get(number, ())]
-            now = self._watermark(number)
+            now = self._state.passed[number] = max(before[number], self._watermark(number))
             saved = self._state.queries.get(number)
             waits = saved is not None and not saved.empty and saved.due is not None and saved.due < now
             if (not blocks and not waits) or (saved is not None and saved.answered):
@@ -96,7 +96,7 @@ class Work:
 
     def _watermark(self, number: int) -> int:
         task, job = self._job.tasks[number], self._job
-        return self._state.progress.watermark(task.program.streams, job.lateness, job.lag)
+        return self._state.progress.watermark(task.program.streams, job.lateness, job.lag, job.idle_after)
 
     def _query(
         self, number: int, blocks: list[Block], now: int, form: AnswerForm
@@ -126,23 +126,15 @@ class Work:
             )
         return block.take(np.flatnonzero(~late)).compact()
 
-    def _judge(self, number: int, clocks: list[Block], watermark: int, bad: BadEvents) -> None:
+    def _judge(self, clocks: list[Block], watermark: int, bad: BadEvents) -> None:
         """Count the events that came after the watermark had passed them; the policy says what becomes of them."""
-        task = self._job.tasks[number]
         for block in clocks:
             late = np.flatnonzero(block.times < watermark)
             self.late += len(late)
             sources = block.terms.to_pylist()
             for event in late.tolist():
                 unit, _, source = sources[int(block.names[event]) - 1].partition(" ")
-                time = format_instant(int(block.times[event]))
-                stream = task.program.streams[int(block.streams[event])]
-                when = (
-                    "all streams had ended"
-                    if watermark == FOREVER
-                    else f"the watermark {format_instant(watermark)}"
-                )
-                reason = f"the event of <{stream}> at {time} came after {when}"
+                reason = late_reason(int(block.times[event]), watermark)
                 bad(BadInput(reason, source, int(block.arrivals[event]), unit))
 
 

@@ -50,3 +50,26 @@ def parse_duration(text: str) -> int:
     if amount > _LONGEST:
         raise ValueError(f"`{text}` is too long a duration")
     return int(amount)
+
+
+_SHOWN: Final = (
+    ("d", 86_400_000_000),
+    ("h", 3_600_000_000),
+    ("min", 60_000_000),
+    ("s", 1_000_000),
+    ("ms", 1_000),
+)
+
+
+def format_duration(microseconds: int) -> str:
+    """A duration as `parse_duration` reads it, in the largest unit of which it is a whole number.
+
+    >>> format_duration(86_400_000_000), format_duration(1_500_000), format_duration(0)
+    ('1d', '1500ms', '0s')
+    """
+    if microseconds == 0:
+        return "0s"
+    for name, size in _SHOWN:
+        if microseconds % size == 0:
+            return f"{microseconds // size}{name}"
+    return f"{microseconds}us"

@@ -242,7 +242,7 @@ def test_late_events_are_left_out_and_counted() -> None:
     list(work.run(given, RowForm(together=False), _Told(told)))  # type: ignore[arg-type]
     assert work.late == 1
     assert told == [
-        "file.nq:4: the event of <http://ex.org/s> at 1970-01-01T00:00:07Z came after the watermark 1970-01-01T00:00:08Z"
+        "file.nq:4: late: its time is 1970-01-01T00:00:07Z, and the watermark has reached 1970-01-01T00:00:08Z"
     ]
     answers = list(stream.feed([(20 * SECOND, "b", "k", "9")], end=True))
     assert sorted(row[3] for row in answers) == ['"1"', '"in time"']

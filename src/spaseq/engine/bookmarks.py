@@ -1,0 +1,67 @@
+"""Bookmarks: how far a followed file was read, and what tells it from another file under its name."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from spaseq.io.bad_input import BadInput
+from spaseq.io.growing import Cut
+
+_TAIL: Final = 1 << 12
+_NOT_READ: Final = "it is not read any further; give new data a new name"
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """How far a file of a stream was read when it had ``size`` bytes; ``tail`` is a digest of the last of them.
+
+    ``whole`` means that it was read to its end. ``lost`` says why nothing more of it is read, if it was found changed.
+    """
+
+    stream: str
+    path: str
+    cut: Cut
+    size: int
+    tail: str
+    whole: bool = False
+    lost: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it belongs to: two streams may read one file."""
+        return self.stream, self.path
+
+    @property
+    def loss(self) -> BadInput:
+        """What there is to report of a file that is lost."""
+        return BadInput(self.lost, self.path, max(self.cut.byte, 0), "byte")
+
+    def changed(self, size: int) -> str | None:
+        """Why a file of this size is not the one that was read, perhaps longer; None if it is."""
+        if size < self.size:
+            return f"the file had {self.size:,} bytes and now has {size:,}: {_NOT_READ}"
+        if tail_of(Path(self.path), self.size) != self.tail:
+            return (
+                f"the file was replaced or rewritten after {self.size:,} bytes of it were seen: {_NOT_READ}"
+            )
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The bookmark as JSON knows it."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(saved: Mapping[str, Any]) -> Bookmark:
+        """The bookmark that `to_dict` wrote."""
+        return Bookmark(**{**saved, "cut": Cut(**saved["cut"])})
+
+
+def tail_of(path: Path, size: int) -> str:
+    """A digest of the last bytes before an offset."""
+    with path.open("rb") as file:
+        file.seek(max(size - _TAIL, 0))
+        return hashlib.blake2b(file.read(min(size, _TAIL)), digest_size=8).hexdigest()

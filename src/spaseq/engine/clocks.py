@@ -1,0 +1,67 @@
+"""How far the time of several streams has come (CONTRACT section 2, ``--lateness`` and ``--idle-after``).
+
+Each stream has a watermark of its own: its latest event less the lateness. The watermark of all is the least of
+them, so that a slow stream is waited for. A stream that has been silent for some time of the wall clock is idle and
+is not waited for until it speaks again. If all are idle the latest of them counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from spaseq.engine.reorder import BEFORE_ALL
+from spaseq.model.batch import EventBatch
+
+
+def wall_microseconds() -> int:
+    """The wall clock, in microseconds since the epoch."""
+    return time.time_ns() // 1000
+
+
+class StreamClocks:
+    """The watermarks of some streams; ``idle_after`` is in microseconds of the wall clock."""
+
+    def __init__(
+        self,
+        streams: Sequence[str],
+        lateness: int,
+        idle_after: int,
+        latest: Mapping[str, int] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._streams = tuple(streams)
+        self._lateness = lateness
+        self._idle_after = idle_after / 1_000_000
+        self._clock = clock
+        known = latest or {}
+        self._latest = [known.get(stream, BEFORE_ALL) for stream in self._streams]
+        self._heard = [clock()] * len(self._streams)
+
+    @property
+    def latest(self) -> dict[str, int]:
+        """The latest instant seen of every stream that has spoken."""
+        pairs = zip(self._streams, self._latest, strict=True)
+        return {stream: time for stream, time in pairs if time != BEFORE_ALL}
+
+    def see(self, batch: EventBatch) -> None:
+        """Note the times of some events."""
+        now = self._clock()
+        for stream in np.unique(batch.streams).tolist():
+            last = int(batch.times[batch.streams == stream].max())
+            self._latest[stream] = max(self._latest[stream], last)
+            self._heard[stream] = now
+
+    @property
+    def watermark(self) -> int:
+        """The instant before which no event is waited for."""
+        now = self._clock()
+        waited = [
+            latest
+            for latest, heard in zip(self._latest, self._heard, strict=True)
+            if now - heard < self._idle_after
+        ]
+        front = min(waited) if waited else max(self._latest)
+        return front - self._lateness if front > BEFORE_ALL + self._lateness else BEFORE_ALL

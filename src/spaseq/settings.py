@@ -44,6 +44,11 @@ class Settings:
     least_piece_bytes: int = _threshold(1 << 16, 40, "bytes that one open file of a merge holds at least")
     judged_bytes: int = _limit(1 << 16, "bytes of a file by which Spark judges its layout")
     tallied_names: int = _limit(1 << 17, "graph names whose timestamps are counted to judge a layout")
+    diagnosed_bytes: int = _limit(1 << 20, "bytes that are looked at to say what an unreadable file has")
+    spooled_bytes: int = _threshold(
+        1 << 26, 100, "bytes of a followed pipe after which those that were read are dropped"
+    )
+    piped_bytes: int = _threshold(1 << 20, 50, "bytes taken from a pipe at a time")
     survey_events: int = _threshold(1 << 12, 2, "events per entry of a survey")
     merged_events: int = _threshold(1 << 13, 2, "events that a merge collects before it hands them on")
     portion_events: int = _threshold(1 << 16, 3, "events of one step of a query")

@@ -100,6 +100,10 @@ def _request(given: Arguments) -> RunRequest:
     from spaseq.engine.request import IDLE_AFTER, SETTLE, RunRequest
     from spaseq.io.options import ReadOptions
 
+    if STANDARD_INPUT in given["queries"] and any(map(_is_piped, given["streams"])):
+        raise InvalidArgument(
+            "standard input cannot be a query and a stream at once; put the query in a file"
+        )
     queries = _queries(given)
     names = {name for item in queries for s in item.query.rewritten.streams for name in (s.alias, s.iri)}
     graphs = {iri for item in queries for iri in _graphs(item)}
@@ -162,6 +166,13 @@ def _times(given: Arguments) -> dict[str, int | None]:
                 f"{options[name]} has no effect on a finite input, which is sorted as a whole; it is for --follow",
             )
     return {**dict.fromkeys(times), "max_lead": times["max_lead"]}
+
+
+def _is_piped(stream: str) -> bool:
+    """Whether ``NAME=PATH`` names standard input."""
+    from spaseq.io.sources import is_standard_input
+
+    return is_standard_input(stream.rpartition("=")[2])
 
 
 def _queries(given: Arguments) -> tuple[NamedQuery, ...]:

@@ -72,7 +72,8 @@ _OPTIONS = (
         "streams",
         metavar="NAME=PATH",
         multiple=True,
-        help="The input of a stream, by alias or IRI: a file, a directory or a glob; repeatable.",
+        help="The input of a stream, by alias or IRI: a file, a directory or a glob; `-` is standard input, which is "
+        "N-Quads unless --format says otherwise; repeatable.",
     ),
     _option(
         "--kb",

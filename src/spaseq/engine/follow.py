@@ -26,7 +26,7 @@ from spaseq.engine.opening import InputOptions, StreamFiles
 from spaseq.errors import InvalidArgument
 from spaseq.io.growing import START, UNKNOWN, Cut, Span, complete_part, cut_at_end, is_packed, recounted
 from spaseq.io.readers import check_source
-from spaseq.io.sources import PathLike, Source, find_sources
+from spaseq.io.sources import PathLike, Source, find_sources, is_pipe
 
 INTERVAL: Final = 0.5
 """Seconds between two looks."""
@@ -82,14 +82,16 @@ class Watch:
         marks: Iterable[Bookmark] = (),
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._given = list(given)
+        self.given = [(stream, [path for path in paths if not is_pipe(path)]) for stream, paths in given]
+        self.given = [(stream, paths) for stream, paths in self.given if paths]
+        """Files, directories and globs by stream; pipes are followed in another way (`spaseq.engine.live`)."""
         self._options = options
         self._settle = None if settle is None else settle / 1_000_000
         self._clock = clock
         self._seen: dict[tuple[str, str], _Seen] = {}
         self.marks = {mark.key: mark for mark in marks}
         """How far every file of a stream was read."""
-        for _, paths in self._given:
+        for _, paths in self.given:
             for path in paths:
                 if not Path(path).exists() and not any(mark in str(path) for mark in "*?["):
                     raise InvalidArgument(f"`{path}` does not exist, so it cannot be followed")
@@ -97,7 +99,7 @@ class Watch:
     def look(self) -> Look:
         """What is new; the bookmarks stay where they are until `keep`."""
         found = _Found()
-        for stream, paths in self._given:
+        for stream, paths in self.given:
             sources = dict.fromkeys(source for path in paths for source in self._present(path))
             spans = [
                 span for source in sources if (span := self._news(stream.iri, source, found)) is not None
@@ -114,7 +116,7 @@ class Watch:
         """The parts before these bookmarks once more, and the files that are gone or not what they were."""
         wanted = {mark.key: mark for mark in marks}
         files: list[StreamFiles] = []
-        for stream, paths in self._given:
+        for stream, paths in self.given:
             sources = dict.fromkeys(source for path in paths for source in self._present(path))
             here = [(source, wanted.pop((stream.iri, source.name), None)) for source in sources]
             spans = []

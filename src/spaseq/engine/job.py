@@ -13,9 +13,11 @@ from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.embedded import as_knowledge, wall_clock
 from spaseq.engine.follow import watch
 from spaseq.engine.inputs import StreamInput, declared_streams, resolve_streams
+from spaseq.engine.live import LivePipes
 from spaseq.engine.notices import Notices, Tell, silent
-from spaseq.engine.opening import Opener, StreamFiles, find_inputs
+from spaseq.engine.opening import Opened, Opener, StreamFiles, find_inputs
 from spaseq.engine.output import Output, Sink, chosen_format
+from spaseq.engine.piped import check_pipes, find_pipes, keep_pipes, pipes_of
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import with_end
 from spaseq.engine.reports import Reports
@@ -40,10 +42,11 @@ class LocalRun:
             iri: list[StreamInput](paths) for iri, paths in resolve_streams(queries, request.streams).items()
         }
         if request.follow:
-            self._inputs = []
+            self.inputs: list[Opened] = find_pipes(self._streams, self._given, options)
             watch(self._streams, self._given, options, request.settle)
         else:
-            self._inputs = find_inputs(self._streams, self._given, options)
+            self.inputs = find_inputs(self._streams, self._given, options)
+        check_pipes(pipes_of(self.inputs), again=request.checkpoint is not None)
         request.check_paths()
         self.format = chosen_format(queries, request.output_format)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
@@ -76,7 +79,7 @@ class LocalRun:
         request = self.request
         files = [
             (item.stream.iri, source)
-            for item in self._inputs
+            for item in self.inputs
             if isinstance(item, StreamFiles)
             for source in item.sources
         ]
@@ -107,17 +110,20 @@ class LocalRun:
 
     # --- input ----------------------------------------------------------------------------------
 
-    def supply(self, reports: Reports, rest: Callable[[float], None]) -> tuple[Supply, Opener]:
+    def supply(
+        self, reports: Reports, rest: Callable[[float], None], stack: ExitStack
+    ) -> tuple[Supply, Opener]:
         """The events of this run that are still to be handled."""
         request, poll, most = self.request, self.stop.poll, self.request.input.read.batch_events
         progress = self.progress
         cure = FOLLOWED if request.follow else ""
         opener = Opener(self.session, reports, request.input, poll=poll, cure=cure)
         if self.buffer is None:
+            self.inputs = keep_pipes(self.inputs, stack, poll)
             whole = self.session.needs_whole_instants or request.checkpoint is not None
             clock = wall_microseconds() if progress.clock is None else progress.clock
             return FiniteSupply(
-                opener, self._inputs, whole_instants=whole, most=most, poll=poll, clock=clock,
+                opener, self.inputs, whole_instants=whole, most=most, poll=poll, clock=clock,
                 reached=progress.reached,
             ), opener  # fmt: skip
         streams = self.session.streams
@@ -125,6 +131,7 @@ class LocalRun:
         return FollowSupply(
             opener,
             watch(self._streams, self._given, request.input, request.settle, progress.taken),
+            LivePipes(pipes_of(self.inputs), request.input.read, request.settle, stack),
             self.buffer,
             StreamClocks(streams, lateness, request.idle_after, progress.latest),
             reports,
@@ -142,6 +149,7 @@ class _Work:
     def __init__(self, run: LocalRun, stack: ExitStack, notices: Notices) -> None:
         request, progress = run.request, run.progress
         self._run = run
+        self._stack = stack
         self._session = run.session
         length = progress.output if run.resumed else None
         self._out = stack.enter_context(Output(request.output, length=length))
@@ -193,7 +201,7 @@ class _Work:
         return Report(self.status, stopped, unfinished=self._supply.unfinished if self._supply else ())
 
     def _steps(self, show: Show) -> None:
-        supply, opener = self._run.supply(self._reports, self._rest)
+        supply, opener = self._run.supply(self._reports, self._rest, self._stack)
         self._supply = supply
         for portion in with_end(supply.portions()):
             for query, answers in self._session.step(portion):
@@ -207,6 +215,7 @@ class _Work:
             self._session.compact([supply])
             if time.monotonic() - self._saved >= self._run.request.checkpoint_every / 1e6:
                 self._save(self._progress())
+        opener.check_readable(self._run.inputs)
 
     @property
     def status(self) -> Status:

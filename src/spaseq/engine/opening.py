@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,6 +24,7 @@ from spaseq.io.options import ReadOptions
 from spaseq.io.readers import check_source
 from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import Survey, survey
+from spaseq.io.unreadable import unreadable_input
 from spaseq.model.batch import EventBatch
 from spaseq.settings import settings
 
@@ -120,11 +122,26 @@ class Opener:
         """The wall clock in microseconds against which events are judged that lead; None: it is read each time."""
         self.expected: int | None = None
         """How many events there are, if that is known."""
+        self._readable: Counter[str] = Counter()
+        """How many events were read, by the IRI of their stream."""
 
     def feeds(self, inputs: Sequence[Opened], *, after: int = BEFORE_ALL) -> list[Feed]:
         """One feed per file and iterator; files that have no event after the time ``after`` are left out."""
         files = self._files([item for item in inputs if isinstance(item, StreamFiles)], after)
         return files + [self._events(item) for item in inputs if isinstance(item, StreamEvents)]
+
+    def check_readable(self, inputs: Sequence[Opened]) -> None:
+        """Fail if everything in the files of a stream is bad input, once they have been read."""
+        sources: dict[Stream, list[Source]] = {}
+        for item in inputs:
+            if isinstance(item, StreamFiles):
+                sources.setdefault(item.stream, []).extend(item.sources)
+        told = self._reports.told
+        for stream, files in sources.items():
+            wrong = [source for source in files if told.get(source.name)]
+            if wrong and not self._readable[stream.iri]:
+                bad = sum(told[source.name] for source in wrong)
+                raise unreadable_input(stream.alias, wrong, self._options.read, bad)
 
     # --- files ----------------------------------------------------------------------------------
 
@@ -138,6 +155,8 @@ class Opener:
         share = settings().open_bytes // _most_open(surveys)
         piece = max(settings().least_piece_bytes, min(self._read.chunk_bytes, share))
         read = replace(self._read, chunk_bytes=piece)
+        for (stream, _), found in zip(pairs, surveys, strict=True):
+            self._readable[stream.iri] += found.count
         return [
             self._surveyed(stream, replace(source, layout=found.layout), read, found)
             for (stream, source), found in zip(pairs, surveys, strict=True)
@@ -157,9 +176,13 @@ class Opener:
         self._reports.measure(source.name, _unit(source))
         session = self._session
         index = session.streams.index(stream.iri)
-        return self._believed(
-            partial(read_source, source, stream.iri, index, session.dictionary, options, self._on_bad)
-        )
+        batches = partial(read_source, source, stream.iri, index, session.dictionary, options, self._on_bad)
+        return self._believed(partial(self._counted, stream.iri, batches))
+
+    def _counted(self, stream: str, batches: Batches) -> Iterator[EventBatch]:
+        for batch in batches():
+            self._readable[stream] += len(batch)
+            yield batch
 
     def _believed(self, batches: Batches) -> Batches:
         """The events that are not too far ahead of the clock; the others are reported."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from spaseq.engine.inputs import (
 )
 from spaseq.engine.opening import InputOptions, Opened, Opener, StreamEvents, find_inputs
 from spaseq.engine.paths import Reads, check_paths
+from spaseq.engine.piped import check_pipes, keep_pipes, pipes_of
 from spaseq.engine.replay import Merge, with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session, SessionOptions
@@ -65,7 +67,7 @@ def run(
     """The matches of a query over a finite input, in order of time, found as you ask for them.
 
     ``streams`` gives every declared stream, by alias or IRI, a file, a directory, a glob, a list of those, or
-    events. Files and lists need not be in time order: the whole input is sorted. An iterator of events is
+    events; ``-`` is standard input. Files and lists need not be in time order: the whole input is sorted. An iterator of events is
     read as you ask for matches and must be in time order up to the ``lateness``; events that come later are
     bad input. So are events more than ``max_lead`` ahead of the wall clock; by default any time is believed.
 
@@ -87,6 +89,7 @@ def run(
     )
     resolved = resolve_streams(queries, pairs(streams))
     inputs = find_inputs(declared_streams(queries), resolved, options)
+    check_pipes(pipes_of(inputs))
     if on_bad_input == "quarantine":
         given = [path for values in resolved.values() for value in values for path in as_paths(value) or ()]
         graphs = (
@@ -111,8 +114,10 @@ def run(
 def _matches(
     session: Session, inputs: list[Opened], options: InputOptions, reports: Reports, kept: QuarantineFile
 ) -> Iterator[Match]:
-    with kept:
-        feeds = Opener(session, reports, options).feeds(inputs)
+    with kept, ExitStack() as stack:
+        inputs = keep_pipes(inputs, stack)
+        opener = Opener(session, reports, options)
+        feeds = opener.feeds(inputs)
         merge = Merge(feeds, whole_instants=session.needs_whole_instants, most=options.read.batch_events)
         for portion in with_end(merge.portions()):
             for query, answers in session.step(portion):
@@ -120,6 +125,8 @@ def _matches(
             if session.finished:
                 break
             session.compact([merge])
+        else:
+            opener.check_readable(inputs)
     if reports.count:
         what = "piece of bad input was" if reports.count == 1 else "pieces of bad input were"
         where = f"; it is in {kept.path}" if kept.count else ""

@@ -12,10 +12,13 @@ import numpy.typing as npt
 from spaseq.engine.checkpoint import IncompatibleCheckpoint, Progress
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.follow import INTERVAL, Watch
+from spaseq.engine.live import INTERVAL as LIVE_INTERVAL
+from spaseq.engine.live import LivePipes
 from spaseq.engine.opening import Opened, Opener, StreamFiles
 from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
 from spaseq.engine.replay import Merge, Portion, after
 from spaseq.engine.reports import Reports
+from spaseq.io.survey import NEVER
 from spaseq.model.batch import EventBatch
 
 
@@ -83,7 +86,7 @@ class FiniteSupply:
 
 
 class FollowSupply:
-    """Directories that are followed: what is found in one look is one finite input; then comes the lateness.
+    """Directories and pipes that are followed: what is found in one look is one finite input; then comes the lateness.
 
     ``rest`` is called with a number of seconds when there is nothing to do.
     """
@@ -92,6 +95,7 @@ class FollowSupply:
         self,
         opener: Opener,
         watch: Watch,
+        pipes: LivePipes,
         buffer: ReorderBuffer,
         clocks: StreamClocks,
         reports: Reports,
@@ -104,6 +108,7 @@ class FollowSupply:
     ) -> None:
         self._opener = opener
         self._watch = watch
+        self._pipes = pipes
         self._buffer = buffer
         self._clocks = clocks
         self._reports = reports
@@ -115,7 +120,7 @@ class FollowSupply:
         self._reached, self._current, self._clock = progress.reached, progress.current, progress.clock
 
     def portions(self) -> Iterator[Portion]:
-        """Portions for as long as the run lasts."""
+        """Portions for as long as the run lasts, or until all pipes have ended and there are only pipes."""
         if self._current:
             yield from self._handled(self._resumed())
         while True:
@@ -125,13 +130,17 @@ class FollowSupply:
                 self._reports.lost(mark.loss)
             for path in look.unfinished:
                 self._reports.notices.tell(f"`{path}` ends in the middle of an event; the rest is waited for")
-            if look.files:
+            files = [*look.files, *self._pipes.take()]
+            if files:
                 self._reached, self._current, self._clock = None, look.marks, wall_microseconds()
-                yield from self._handled(look.files)
+                yield from self._handled(files)
+            elif self._pipes and self._pipes.done and not self._watch.given:
+                yield Portion(self._buffer.advance_to(NEVER), NEVER)
+                return
             else:
                 yield from self._passed()
                 self._reports.notices.poll()
-                self._rest(INTERVAL)
+                self._rest(LIVE_INTERVAL if self._pipes else INTERVAL)
 
     def _handled(self, files: Sequence[StreamFiles]) -> Iterator[Portion]:
         assert self._clock is not None
@@ -148,6 +157,7 @@ class FollowSupply:
             ready = self._buffer.advance_to(self._clocks.watermark)
             yield Portion(ready, self._buffer.watermark)
         self._watch.keep(self._current)
+        self._pipes.keep()
         self._reports.settle()
         self._reached, self._current, self._finite = None, (), None
 

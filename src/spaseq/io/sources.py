@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import io
 import os
+import stat
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -26,6 +27,11 @@ LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 
 GROUPED: Final[tuple[Format, ...]] = ("nquads", "trig", "jsonld")
 """Formats in which a named graph is an event."""
+
+STANDARD_INPUT: Final = "standard input"
+"""The name of standard input in messages and in the quarantine."""
+_STDIN: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+"""Paths that stand for standard input."""
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
@@ -50,11 +56,13 @@ class Source:
     format: Format
     layout: Layout | None = field(default=None, kw_only=True)
     """Its layout, if it is known; else the one that the options name."""
+    shown: str = field(default="", kw_only=True)
+    """The name for users, if it is not the path."""
 
     @property
     def name(self) -> str:
         """The name that error messages and the quarantine use."""
-        return str(self.path)
+        return self.shown or str(self.path)
 
     def open(self) -> ByteReader:
         """The file's bytes, decompressed if its name ends in ``.gz`` or ``.zst``."""
@@ -66,6 +74,16 @@ class Source:
                 return ByteReader(file, _unzstd(file))
             case _:
                 return ByteReader(file, None)
+
+
+@dataclass(frozen=True, slots=True)
+class PipeSource(Source):
+    """Standard input or another pipe: it can be read once only, so it is kept in a file first (`spaseq.io.pipes`)."""
+
+    @property
+    def is_standard_input(self) -> bool:
+        """True for ``-``."""
+        return self.shown == STANDARD_INPUT
 
 
 class DamagedFile(Exception):
@@ -219,6 +237,25 @@ def format_of(path: Path) -> Format | None:
     return _EXTENSIONS.get(suffixes[-1]) if suffixes else None
 
 
+def extension_of(known: Format) -> str:
+    """The usual extension of a format."""
+    return next(extension for extension, name in _EXTENSIONS.items() if name == known)
+
+
+def is_standard_input(path: PathLike) -> bool:
+    """Whether a path stands for standard input."""
+    return str(path) in _STDIN
+
+
+def is_pipe(path: PathLike) -> bool:
+    """Whether a path stands for standard input, or leads to what can be read once only."""
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return is_standard_input(path)
+    return is_standard_input(path) or stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
 def checked_format(name: str | None) -> Format | None:
     """A format the user named; `InvalidArgument` shows a name that is none."""
     if name is None or name in FORMATS:
@@ -231,7 +268,8 @@ def checked_format(name: str | None) -> Format | None:
 def find_sources(paths: PathLike | Iterable[PathLike], file_format: str | None = None) -> list[Source]:
     """The event files that paths, directories and globs name, sorted by name within each.
 
-    In a directory hidden files and, unless a format is given, files of unknown extension are passed over.
+    In a directory hidden files and, unless a format is given, files of unknown extension are passed over. A pipe
+    is N-Quads unless a format is given or its name tells another one; ``-`` is standard input.
     """
     named = checked_format(file_format)
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
@@ -244,6 +282,10 @@ def find_sources(paths: PathLike | Iterable[PathLike], file_format: str | None =
 
 
 def _sources_of(path: Path, named: Format | None) -> list[Source]:
+    if is_pipe(path):
+        standard = is_standard_input(path)
+        place, shown = (Path(_STDIN[1]), STANDARD_INPUT) if standard else (path, "")
+        return [PipeSource(place, named or format_of(path) or "nquads", shown=shown)]
     if path.is_dir():
         files = sorted(entry for entry in path.rglob("*") if entry.is_file() and not _hidden(entry, path))
         sources = [Source(file, known) for file in files if (known := named or format_of(file))]

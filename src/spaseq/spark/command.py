@@ -8,17 +8,21 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from spaseq.algebra.events import SelectForm
 from spaseq.engine.checkpoint import hold
 from spaseq.engine.embedded import as_knowledge
-from spaseq.engine.inputs import resolve_streams
+from spaseq.engine.inputs import declared_streams, resolve_streams
 from spaseq.engine.notices import Tell, silent
 from spaseq.engine.output import chosen_format
-from spaseq.engine.request import Report, RunRequest, Show, Stop, Stopped, unwatched
+from spaseq.engine.piped import check_pipes
+from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
 from spaseq.engine.session import form_of
-from spaseq.io.sources import Source
+from spaseq.errors import InvalidArgument
+from spaseq.io.pipes import kept_in
+from spaseq.io.sources import PipeSource, Source, find_sources, is_pipe
+from spaseq.io.unreadable import unreadable_input
 from spaseq.planner.program import build_program
 from spaseq.spark.answer_rows import RowForm
 from spaseq.spark.background import MOMENT, Background, our_signals, show_tasks
@@ -28,7 +32,7 @@ from spaseq.spark.line_files import COUNTED, LineFiles
 from spaseq.spark.matching import MatchOptions, answers_of
 from spaseq.spark.problems import kept_log
 from spaseq.spark.run_batches import MicroBatches
-from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Writing
+from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Record, Writing
 from spaseq.spark.schemas import all_answer_columns
 from spaseq.spark.session import check_java, new_session
 
@@ -47,8 +51,11 @@ class SparkRun:
             self.knowledge.require(build_program(query.query).knowledge[0])
         self.format = chosen_format(request.queries, request.output_format)
         self.sources: dict[str, list[Source]] = {}
+        self._shown: dict[str, str] = {}
+        """What users call files that were made for this run."""
         if not request.follow:
             self.sources = {iri: self.files(iri).found() for iri in self.inputs}
+        self._check_pipes()
         request.check_paths()
         self.names = {f"{number}": query for number, query in enumerate(request.queries)}
         check_java()
@@ -59,7 +66,44 @@ class SparkRun:
     def files(self, iri: str) -> EventFiles:
         """The files of one stream."""
         options = self.request.input
-        return EventFiles(tuple(self.inputs[iri]), options.file_format, options.read, "fail", None)
+        paths = tuple(self.inputs[iri])
+        shown = {path: name for path, name in self._shown.items() if path in paths}
+        return EventFiles(paths, options.file_format, options.read, "fail", None, shown=tuple(shown.items()))
+
+    def _check_pipes(self) -> None:
+        """Refuse pipes that cannot be read as they would have to be."""
+        pipes = [path for paths in self.inputs.values() for path in paths if is_pipe(path)]
+        if pipes and self.request.follow:
+            raise InvalidArgument(
+                f"Spark cannot follow a pipe (`{pipes[0]}`): use --engine local, or leave out --follow to read it to its "
+                "end first"
+            )
+        streams = {stream.iri: stream for stream in declared_streams(self.request.queries)}
+        found = [
+            (streams[iri], source)
+            for iri, sources in self.sources.items()
+            for source in sources
+            if isinstance(source, PipeSource)
+        ]
+        check_pipes(found, again=self.request.checkpoint is not None)
+
+    def _keep_pipes(self, folder: Path) -> None:
+        """Read pipes to their end into files that workers can read."""
+        for paths in self.inputs.values():
+            for at, path in enumerate(paths):
+                if is_pipe(path):
+                    folder.mkdir(parents=True, exist_ok=True)
+                    source = cast(PipeSource, find_sources(path, self.request.input.file_format)[0])
+                    paths[at] = str(kept_in(folder, source, self.stop.poll).path)
+                    self._shown[paths[at]] = source.name
+
+    def check_readable(self, record: Record) -> None:
+        """Fail if everything in the files of a stream was bad input."""
+        for stream in declared_streams(self.request.queries):
+            bad = record.streams.get(f"bad of {stream.iri}", 0)
+            if bad and not record.streams.get(f"events of {stream.iri}"):
+                files = self.files(stream.iri)
+                raise unreadable_input(stream.alias, files.found(), files.options, bad)
 
     def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
         """Do the work; how it stands is shown every moment, bad and late input is told after every micro-batch."""
@@ -83,6 +127,10 @@ class SparkRun:
         stack.enter_context(self._held)
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
         folder = self.request.checkpoint or self._shared_folder(work, stack)
+        try:
+            self._keep_pipes(folder.absolute() / "piped")
+        except Stopped:
+            return Report(Status(), self.stop.signal)
         if self.request.checkpoint is None and not self.request.follow:
             return _Finite(self, spark, folder, stack, tell).run(show)
         return MicroBatches(self, spark, folder, stack, tell).run(show)
@@ -170,6 +218,7 @@ class _Finite:
             return Report(self._writing.status, run.stop.signal)
         job.result()
         self._writing.take(folder, 0)
+        run.check_readable(self._writing.record)
         self._writing.finish()
         show(self._writing.status)
         return Report(self._writing.status)

@@ -83,6 +83,8 @@ class EventFiles:
     quarantine: str | None
     followed: bool = False
     """True if new files are taken as they come: those have the layout of streams."""
+    shown: tuple[tuple[str, str], ...] = ()
+    """Files that have another name for users, with that name."""
 
     def cure(self, split: Split) -> str:
         """What to say of bad input that may be due to the layout: nothing if a file was judged as a whole."""
@@ -98,7 +100,8 @@ class EventFiles:
         sources = find_sources(self.paths, self.file_format)
         for source in sources:
             check_source(source, self.options)
-        return sources
+        names = dict(self.shown)
+        return [replace(each, shown=names.get(str(each.path), each.shown)) for each in sources]
 
     def settings(self) -> dict[str, str]:
         """The same as options of ``format("rdf")``."""

@@ -108,6 +108,7 @@ class MatchParts:
             yield work.last(bad.count)
         if job.counts is not None:
             counted = {"events": work.events, "bad": bad.count}
+            counted |= {f"events of {stream}": count, f"bad of {stream}": bad.count}
             write_tally(job.counts, f"read-{self._stream}-{place.name}", counted)
         settle("GPM")
 

@@ -62,7 +62,7 @@ def placed(bad: OnBad, split: Split) -> OnBad:
     def report(found: BadInput) -> None:
         if found.unit == "line":
             before[:] = before or [split.line()]
-            found = replace(found, source=str(split.path), position=found.position + before[0])
+            found = replace(found, source=split.file, position=found.position + before[0])
         bad(found)
 
     return report

@@ -95,6 +95,8 @@ class MicroBatches:
         self._query.stop()
         self._query.awaitTermination()  # raises what the query failed of
         self._time()
+        if not request.follow:
+            self._run.check_readable(writing.record)
         writing.finish()
         writing.record.finished = True
         writing.sync()

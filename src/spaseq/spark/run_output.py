@@ -36,6 +36,8 @@ class Record:
     bad: int = 0
     events: int = 0
     matches: dict[str, int] = field(default_factory=dict)
+    streams: dict[str, int] = field(default_factory=dict)
+    """What was read of every stream: ``events of <IRI>``, ``bad of <IRI>``."""
     finished: bool = False
 
     @property
@@ -118,6 +120,9 @@ class Writing:
         counted = take_tallies(folder / COUNTS, batch)
         self.record.events += counted["events"]
         self.record.bad += counted["bad"]
+        for name, count in counted.items():
+            if " of " in name:
+                self.record.streams[name] = self.record.streams.get(name, 0) + count
         return bad
 
     def sync(self) -> None:

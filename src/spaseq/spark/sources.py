@@ -51,12 +51,19 @@ class Split(Source):
     def whole_of(source: Source, predicate: str) -> Split:
         if isinstance(source, Span):
             return Split(source.path, source.format, predicate=predicate, begin=source.begin, end=source.end)
-        return Split(source.path, source.format, predicate=predicate)
+        return Split(
+            source.path, source.format, predicate=predicate, layout=source.layout, shown=source.shown
+        )
 
     @property
     def name(self) -> str:
         """Where lines are counted from."""
-        return str(self.path) if self.counted else f"{self.path} from byte {self.start}"
+        return self.file if self.counted else f"{self.file} from byte {self.start}"
+
+    @property
+    def file(self) -> str:
+        """The name of the whole file."""
+        return self.shown or str(self.path)
 
     @property
     def counted(self) -> bool:

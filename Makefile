@@ -6,7 +6,7 @@ PYTEST := $(PY) -m pytest
 PARALLEL := -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check test-all format format-check lint types imports sizes docs bench goldens doctor clean java
+.PHONY: help setup demo test test-small fuzz check test-all format format-check lint types imports sizes docs bench goldens doctor clean java
 
 help: ## list the targets
 	@echo "spaseq: complex event processing over streams of RDF graphs. The targets:"
@@ -18,8 +18,19 @@ setup: ## create .venv and install the project with pinned dependencies (quick w
 demo: java setup ## play the bundled example and show its matches
 	@.venv/bin/spaseq demo
 
-test: java setup ## run the whole test suite
+test: java setup ## run the whole test suite, then specs and properties with small settings
 	@$(PYTEST) $(PARALLEL)
+	@$(MAKE) --no-print-directory test-small
+
+# Every size at which behaviour switches is tiny and kernels check their indexes, so a few events cross all of them.
+SMALL := tests/unit/test_specs.py tests/properties tests/hosts/test_batch_specs.py tests/hosts/test_streaming_specs.py \
+	tests/hosts/test_random.py
+test-small: java setup ## run specs and properties with small settings, on both hosts
+	@SPASEQ_SETTINGS=small HYPOTHESIS_PROFILE=small $(PYTEST) -q $(PARALLEL) $(SMALL)
+
+SECONDS := 600
+fuzz: java setup ## run the properties with fresh seeds: make fuzz SECONDS=600
+	@$(PY) scripts/fuzz.py $(SECONDS)
 
 check: setup format-check lint types imports sizes ## the gate before a commit: format, lint, types, imports, sizes, unit and spec tests
 	@$(PYTEST) -q $(PARALLEL) -m "not slow and not spark" --ignore=tests/properties --ignore=tests/hosts

@@ -13,17 +13,18 @@ from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from spaseq.settings import changed_settings
+from spaseq.settings import SMALL, VARIABLE, changed_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
 # A busy machine is no failure: no deadline, and slow generation is not an error.
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("dev", patient, max_examples=25)
-# CI repeats the same cases, so that red is reproducible; the nightly run looks for new ones.
-settings.register_profile("ci", patient, max_examples=300, derandomize=True, print_blob=True)
-settings.register_profile("nightly", patient, max_examples=20_000, print_blob=True)
+# Tests repeat the same cases, so that red is reproducible; `make fuzz` looks for new ones.
+settings.register_profile("dev", patient, max_examples=25, derandomize=True)
+settings.register_profile("ci", patient, max_examples=300, derandomize=True)
+settings.register_profile("small", patient, max_examples=60, derandomize=True)
+settings.register_profile("fuzz", patient, max_examples=200, print_blob=True)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "dev")
 )
@@ -52,6 +53,22 @@ class OneWorkerForHosts(LoadScopeScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneWorkerForHosts:
     """Use the scheduler above whenever tests run in several workers."""
     return OneWorkerForHosts(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With small settings one spread of the input is enough: it is cut into small pieces anyway."""
+    if os.environ.get(VARIABLE) != SMALL:
+        return
+    left = {item for item in items if _spread(item) not in ({"partitions": 2}, {"batches": 3}, {})}
+    config.hook.pytest_deselected(items=list(left))
+    items[:] = [item for item in items if item not in left]
+
+
+def _spread(item: pytest.Item) -> dict[str, object]:
+    parameters = (
+        item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    )
+    return {name: parameters[name] for name in ("partitions", "batches") if name in parameters}
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from pathlib import Path
 
 import pytest
@@ -86,10 +85,8 @@ def test_ctrl_c_ends_a_run_soon_and_quietly_while(folder: Path, moment: str) -> 
     with run(folder, "--provenance") as process:
         process.wait_for(lambda: any((folder / "temp").glob(f"spaseq-{moment}")))
         process.interrupt()
-        begun = time.monotonic()
         line = said(process, 130)
         assert line.startswith("note: stopped by Ctrl-C")
-        assert time.monotonic() - begun < 30
         assert process.leaves_nobody()
 
 

@@ -59,7 +59,7 @@ def samples() -> list[Sample]:
 
     @settings(
         max_examples=DRAWN,
-        derandomize=True,
+        derandomize=settings.default.derandomize,
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),

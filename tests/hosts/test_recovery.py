@@ -6,8 +6,8 @@ import json
 import random
 import re
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -88,6 +88,20 @@ def _batches(folder: Path, kind: str) -> int:
     return len([file for file in (folder / kind).glob("*") if file.name.isdigit()])
 
 
+def _changes(folder: Path, count: int) -> Callable[[], bool]:
+    """True when so many files below a folder have come, gone or changed since now: a moment that no clock tells."""
+    before = _files(folder)
+    return lambda: len(before.items() ^ _files(folder).items()) >= count
+
+
+def _files(folder: Path) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for file in folder.rglob("*"):
+        with suppress(OSError):
+            found[str(file)] = file.stat().st_mtime_ns
+    return found
+
+
 def _files_taken(folder: Path) -> int:
     """How many files the micro-batches that have ended took."""
     last = max((int(f.name) for f in (folder / "commits").glob("*") if f.name.isdigit()), default=None)
@@ -103,15 +117,14 @@ def test_a_followed_run_killed_ten_times_loses_nothing_and_repeats_nothing(tmp_p
     for number in range(10):
         feed.add()
         with feed.run("spark", "found", *options) as process:
-            begun = _batches(spark, "offsets")
             if number % 4 == 3:
-                time.sleep(5 * chance.random())
+                process.wait_for(_changes(tmp_path, chance.randrange(8)))
             else:
+                begun = _batches(spark, "offsets")
                 process.wait_for(lambda: _batches(spark, "offsets") > begun)  # noqa: B023
-                end = time.monotonic() + 2.5 * chance.random()
-                while time.monotonic() < end:
+                for _ in range(chance.randrange(4)):
                     feed.add()
-                    time.sleep(0.5)
+                    process.wait_for(_changes(spark, chance.randrange(1, 12)))
             assert process.running, process.err
     feed.add(last=True)
     with feed.run("spark", "found", *options) as process:
@@ -137,7 +150,7 @@ def test_a_finite_run_killed_and_resumed_with_fewer_cores_writes_the_same(
         with feed.run("spark", "found", *options, f"local[{2 - kill % 2}]") as process:
             begun = _batches(spark, "offsets")
             process.wait_for(lambda: _batches(spark, "offsets") > begun)  # noqa: B023
-            time.sleep(1.5 * chance.random())
+            process.wait_for(_changes(spark, chance.randrange(1, 12)))
     ended = _batches(spark, "commits")
     for words in ("", "this run had ended"):  # started once more, it tells the same
         with feed.run("spark", "found", *options, "local[2]") as process:
@@ -174,7 +187,7 @@ def test_a_table_of_a_killed_query_has_every_match_once(tmp_path: Path) -> None:
         with Process(command, folder=tmp_path) as process:
             begun = _batches(tmp_path / "points", "offsets")
             process.wait_for(lambda: _batches(tmp_path / "points", "offsets") > begun)  # noqa: B023
-            time.sleep(1.5 * chance.random())
+            process.wait_for(_changes(tmp_path / "points", chance.randrange(1, 12)))
     with Process(command, folder=tmp_path) as process:
         assert process.end() == 0, process.err
     feed.undisturbed()

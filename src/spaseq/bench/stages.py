@@ -18,7 +18,7 @@ SEAMS: Final = (
     ("spaseq.columnar.knowledge", "Knowledge._for", "knowledge"),
     ("spaseq.columnar.solve", "_graph_table", "knowledge"),
     ("spaseq.engine.opening", "survey", "survey"),
-    ("spaseq.engine.opening", "read_events", "lexing"),
+    ("spaseq.engine.opening", "read_source", "lexing"),
     ("spaseq.engine.machine", "match_gpms", "GPM"),
     ("spaseq.engine.machine", "match_keys", "GPM"),
     ("spaseq.automaton.occurrences", "Assembler.rows", "automaton"),
@@ -34,10 +34,11 @@ STAGES: Final = ("knowledge", "survey", "lexing", "GPM", "automaton", "output", 
 class Stopwatch:
     """Shares CPU time among stages; whatever no stage claims is the rest."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self._clock = clock
         self.seconds: dict[str, float] = dict.fromkeys(STAGES, 0.0)
         self._stack = ["rest"]
-        self._since = time.process_time()
+        self._since = clock()
 
     def enter(self, stage: str) -> None:
         """From now on time counts for this stage."""
@@ -55,7 +56,7 @@ class Stopwatch:
         return dict(self.seconds)
 
     def _lap(self) -> None:
-        now = time.process_time()
+        now = self._clock()
         self.seconds[self._stack[-1]] += now - self._since
         self._since = now
 

@@ -77,11 +77,11 @@ class Process:
         """What Ctrl-C does: everybody in the foreground hears it."""
         os.killpg(self._process.pid, signal.SIGINT)
 
-    def end(self, seconds: float = 300) -> int:
+    def end(self, seconds: float = 900) -> int:
         """Wait for the end; the exit status."""
         return self._process.wait(seconds)
 
-    def leaves_nobody(self, seconds: float = 10) -> bool:
+    def leaves_nobody(self, seconds: float = 120) -> bool:
         """True if everything that it has started ends soon after it."""
         looks = 0
         while any(_session(self._process.pid)) and looks * _MOMENT < seconds:
@@ -100,7 +100,7 @@ class Process:
             time.sleep(_MOMENT)
         self._process.wait()
 
-    def wait_for(self, true: Callable[[], bool], seconds: float = 300) -> None:
+    def wait_for(self, true: Callable[[], bool], seconds: float = 900) -> None:
         """Look often whether something is true; fail if the process ends before, or takes too long."""
         looks = 0
         while not true():

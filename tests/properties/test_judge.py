@@ -168,7 +168,9 @@ def test_tumbling_windows_are_queries_over_the_events_of_each_window(scenario: S
     window = query.window
     assert isinstance(window, TimeWindow)
     last = possible_last(query.sequence)
-    assume(not any(step.negated and step.number in last for step in query.sequence.steps))  # they wait for its end
+    assume(
+        not any(step.negated and step.number in last for step in query.sequence.steps)
+    )  # they wait for its end
     events = told_apart(scenario.events)
     origin = window.start or 0
     expected: Counter[Row] = Counter()

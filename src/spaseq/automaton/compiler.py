@@ -234,7 +234,9 @@ class _Builder:
         number = {state: index for index, state in enumerate(order)}
         edges = [replace(edge, source=number[edge.source], target=number[edge.target]) for edge in self.edges]
         edges += _skips(edges)
-        ordered = sorted(range(len(edges)), key=lambda at: (edges[at].source, edges[at].kind is not Kind.SKIP))
+        ordered = sorted(
+            range(len(edges)), key=lambda at: (edges[at].source, edges[at].kind is not Kind.SKIP)
+        )
         place = {at: index for index, at in enumerate(ordered)}
         placed = (replace(edges[at], beside=place.get(edges[at].beside, -1)) for at in ordered)
         return Automaton(self.size, tuple(placed), streams)

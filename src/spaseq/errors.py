@@ -81,6 +81,25 @@ def listed(names: Iterable[str], empty: str = "none") -> str:
     return ", ".join(names) or empty
 
 
+def described(value: object) -> str:
+    """What was given where something else belongs: short values as they are, others by their kind.
+
+    >>> described({"time": 1}), described("power.nq"), described(None)
+    ('a dict', '`power.nq`', 'None')
+    """
+    if value is None or isinstance(value, (bool, int, float)):
+        return repr(value)
+    if isinstance(value, str):
+        return f"`{value if len(value) <= 40 else value[:37] + '...'}`"
+    if isinstance(value, (bytes, bytearray)):
+        return "bytes"
+    kind = type(value)
+    library = {"pandas": "pandas ", "pyspark": "PySpark ", "polars": "polars "}.get(
+        kind.__module__.split(".")[0], ""
+    )
+    return f"a {library}{kind.__name__}"
+
+
 class SpaseqError(Exception):
     """Base of every error this package raises on purpose."""
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
@@ -252,10 +254,10 @@ def test_one_dataframe_can_carry_several_streams(spark: SparkSession) -> None:
         ([], {}, "no stream was given"),
         (["S", "http://ex.org/s"], {}, "given twice"),
         (["S"], {"partitions": 0}, "at least 1"),
-        (["S"], {"max_runs": 0}, "max_runs must be at least 1"),
+        (["S"], {"max_runs": 0}, "`max_runs=` is a number of at least 1"),
         (["S"], {"on_bad_input": "ignore"}, "not a policy"),
         (["S"], {"on_bad_input": "quarantine"}, "needs `quarantine=`"),
-        (["S"], {"lateness": -1}, "lateness cannot be negative"),
+        (["S"], {"lateness": -1}, "the lateness is a duration of 0 to"),
     ],
 )
 def test_misuse_is_answered_before_any_job_runs(
@@ -264,6 +266,53 @@ def test_misuse_is_answered_before_any_job_runs(
     """An error that shows the value and what is accepted."""
     with pytest.raises(InvalidArgument, match=message):
         sps.match(SELECT, dict.fromkeys(streams, events), **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            "events.nq",
+            r"takes a PySpark DataFrame of events, not `events\.nq`: read_events\(spark, path\) makes one",
+        ),
+        (pd.DataFrame({"a": [1]}), r"not a pandas DataFrame: spark\.createDataFrame\(…\) makes one"),
+        ({"a": 1}, "not a dict"),
+        ([1], "not a list"),
+        (None, "not None"),
+    ],
+)
+def test_only_dataframes_are_streams(given: object, message: str) -> None:
+    """Anything else is told what it is, and how to make a DataFrame of it."""
+    with pytest.raises(InvalidArgument, match=message):
+        sps.match(SELECT, {"S": given})  # type: ignore[dict-item]
+    with pytest.raises(InvalidArgument, match="`streams` is a mapping"):
+        sps.match(SELECT, given if not isinstance(given, dict) else [given])  # type: ignore[arg-type]
+
+
+def test_wrong_arguments_are_sentences(spark: SparkSession, events: DataFrame) -> None:
+    """Queries, knowledge, sessions, paths and options."""
+    wrong: list[tuple[Callable[[], object], str]] = [
+        (lambda: sps.match(5, {"S": events}), "a query is a text, not 5"),  # type: ignore[arg-type]
+        (lambda: sps.match(SELECT, {"S": events}, "kb.ttl"), "`knowledge=` is a mapping"),  # type: ignore[arg-type]
+        (lambda: sps.match(SELECT, {"S": events}, {EX: "no.ttl"}), r"`no\.ttl` does not exist"),
+        (lambda: sps.match_all(SELECT, {"S": events}), "`queries` is a mapping"),  # type: ignore[arg-type]
+        (
+            lambda: sps.match_all({"a": SELECT}, {"S": events}, native=True),
+            "match_all has no option `native=`",
+        ),
+        (lambda: sps.read_events("x.nq", "x.nq"), r"takes a SparkSession first, not `x\.nq`"),  # type: ignore[arg-type]
+        (lambda: sps.read_events(spark, events), "a path or a list of paths, not a PySpark DataFrame"),  # type: ignore[arg-type]
+    ]
+    for call, message in wrong:
+        with pytest.raises(InvalidArgument, match=message):
+            call()
+
+
+def test_a_background_graph_may_be_named_by_its_path(tmp_path: Path, events: DataFrame) -> None:
+    """As the documentation shows it."""
+    (tmp_path / "kb.ttl").write_text("<http://ex.org/k1> <http://ex.org/r> 1 .")
+    query = SELECT.replace("{ ?k :a ?v }", "{ ?k :a ?v GRAPH :kb { ?k :r ?x } }")
+    assert sps.match(query, {"S": events}, {f"{EX}kb": str(tmp_path / "kb.ttl")}).count() == 1
 
 
 def test_a_dataframe_that_holds_no_events_is_refused(spark: SparkSession) -> None:

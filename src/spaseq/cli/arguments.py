@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import re
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -45,6 +46,50 @@ def pair(text: str, option: str, known: Collection[str]) -> tuple[str, str]:
         lambda _: True,
     )
     return next(sides for rule in rules for sides in candidates if rule(sides))
+
+
+_MAPPINGS: Final = {"streams": "--stream", "knowledge": "--kb"}
+_NAMES: Final = (
+    "format", "lateness", "max_memory", "max_runs", "on_bad_input", "quarantine", "rdfs", "time_unit",
+    "timestamp_predicate", "triples_per_event",
+)  # fmt: skip
+"""Arguments of the Python API that errors name, and options of the command line under the same name."""
+_ARGUMENT: Final = re.compile(rf'\b({"|".join((*_MAPPINGS, *_NAMES))})=(?:\{{"([^"]*)": …\}}|"([^"]*)")?')
+
+
+def in_options(text: str) -> str:
+    """An error of the Python API with options of the command line in place of its arguments.
+
+    >>> in_options('say `streams={"S": …}` and `time_unit="s"`, more than max_runs=5')
+    'say `--stream S=PATH` and `--time-unit s`, more than --max-runs 5'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name = _MAPPINGS.get(found[1]) or "--" + found[1].replace("_", "-")
+        value = f"{found[2]}=PATH" if found[2] is not None else found[3] or ""
+        at_the_end = not value and text[found.end() : found.end() + 1] in ("`", "")
+        return name if at_the_end else f"{name} {value}"
+
+    return _ARGUMENT.sub(option, text)
+
+
+def labels(paths: Sequence[str]) -> list[str]:
+    """A name for each query file: its stem; the path where stems are equal, with a number where paths are.
+
+    >>> labels(["rise.spaseq", "old/fall.spaseq", "new/fall.spaseq", "rise.spaseq"])
+    ['rise', 'old/fall', 'new/fall', 'rise-2']
+    """
+    stems = [Path(path).stem for path in paths]
+    found: list[str] = []
+    for path, stem in zip(paths, stems, strict=True):
+        others = {other for other, its in zip(paths, stems, strict=True) if its == stem}
+        name = stem if len(others) == 1 else str(Path(path).with_suffix(""))
+        number, label = 1, name
+        while label in found:
+            number += 1
+            label = f"{name}-{number}"
+        found.append(label)
+    return found
 
 
 def language_of(path: str, asked: str | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from spaseq.cli.arguments import in_options
 from spaseq.errors import Diagnostic, QueryError, SpaseqError
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ def compile_or_exit(path: str) -> CompiledQuery:
 
 
 def show_problem(problem: SpaseqError) -> None:
-    """One sentence on standard error."""
-    click.echo(f"{click.style('error', fg='red', bold=True)}: {problem}", err=True)
+    """One sentence on standard error, in the words of the command line."""
+    click.echo(f"{click.style('error', fg='red', bold=True)}: {in_options(str(problem))}", err=True)
 
 
 def say(kind: str, text: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
 import click
 
-from spaseq.cli.arguments import language_of, pair
+from spaseq.cli.arguments import labels, language_of, pair
 from spaseq.cli.engines import chosen_engine, input_bytes
 from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
 from spaseq.cli.run_options import Arguments, run_options
@@ -184,7 +184,8 @@ def _queries(given: Arguments) -> tuple[NamedQuery, ...]:
             raise InvalidArgument(
                 f"{path}: the language `{language}` is not part of this version, only `spaseq` is"
             )
-    return tuple(NamedQuery(Path(path).stem, compile_or_exit(path)) for path in given["queries"])
+    compiled = [compile_or_exit(path) for path in given["queries"]]
+    return tuple(map(NamedQuery, labels(given["queries"]), compiled))
 
 
 def _graphs(item: NamedQuery) -> tuple[str, ...]:

@@ -74,7 +74,8 @@ class Knowledge:
         for name in names:
             if name not in self._graphs:
                 raise InvalidArgument(
-                    f"no background graph is registered as <{name}>; registered: {listed(self._graphs)}"
+                    f'no background graph is registered as <{name}>: say `knowledge={{"{name}": …}}`; '
+                    f"registered: {listed(f'<{known}>' for known in self._graphs)}"
                 )
 
     def views(self, dictionary: TermDictionary) -> Views:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,15 +19,23 @@ from spaseq.engine.inputs import as_duration
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions, check_limits
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.snapshot import restore_machine, snapshot_machine
-from spaseq.errors import InvalidArgument, listed
+from spaseq.errors import InvalidArgument, described, listed
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.events import Event, GraphEvent, checked_instant, instant_of, localised
+from spaseq.model.events import (
+    Event,
+    Events,
+    GraphEvent,
+    as_events,
+    checked_event,
+    checked_instant,
+    instant_of,
+    localised,
+)
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
 from spaseq.planner.program import build_program
-from spaseq.temporal.durations import parse_duration
-from spaseq.temporal.instants import LAST_INSTANT, format_instant, from_datetime
+from spaseq.temporal.instants import format_instant, from_datetime
 
 if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Source
@@ -48,13 +56,20 @@ class Metrics:
 
 def as_query(query: CompiledQuery | str) -> CompiledQuery:
     """A compiled query, compiled here if it is a text."""
-    return compile_query(query) if isinstance(query, str) else query
+    return query if isinstance(query, CompiledQuery) else compile_query(query)
 
 
 def as_knowledge(knowledge: Knowledge | Mapping[str, Source] | None, *, rdfs: bool = False) -> Knowledge:
     """Background graphs as the user gives them."""
     if isinstance(knowledge, Knowledge):
         return knowledge
+    if knowledge is not None and not isinstance(knowledge, Mapping):
+        raise InvalidArgument(
+            f"`knowledge=` is a mapping from graph IRIs to paths or graphs, not {described(knowledge)}"
+        )
+    for name in knowledge or ():
+        if not isinstance(name, str):
+            raise InvalidArgument(f"a background graph is named by an IRI as text, not {described(name)}")
     return Knowledge({name: _source(given) for name, given in (knowledge or {}).items()}, rdfs=rdfs)
 
 
@@ -102,11 +117,7 @@ class Engine:
         self.machine = Machine(
             self.program, self.dictionary, self.knowledge, now=wall_clock(), options=options
         )
-        wait = parse_duration(lateness) if isinstance(lateness, str) else lateness
-        if not 0 <= wait <= LAST_INSTANT:
-            raise InvalidArgument(
-                f"lateness is a duration of 0 to {LAST_INSTANT} microseconds, not {lateness!r}"
-            )
+        wait = as_duration(lateness, "lateness")
         self.buffer = ReorderBuffer(wait, whole_instants=self.machine.needs_whole_instants)
         self.metrics = Metrics()
         self.late_events: list[GraphEvent] = []
@@ -117,11 +128,11 @@ class Engine:
 
     # --- input ----------------------------------------------------------------------------------
 
-    def push(self, events: Event | GraphEvent | Iterable[Event | GraphEvent]) -> list[Match]:
+    def push(self, events: Event | GraphEvent | Events) -> list[Match]:
         """One event or many; returns the matches that are certain now, in order of time."""
         self._check_open()
-        many = [events] if isinstance(events, (Event, GraphEvent)) else list(events)
-        plain = self._believed([event for event in map(self._plain, many) if event is not None])
+        given = as_events(events, "push takes an event or several")
+        plain = self._believed([self._plain(checked_event(event)) for event in given])
         batch = encode_pushed(plain, self.program.streams, self.dictionary)
         ready, late = self.buffer.push(batch)
         self.metrics.events += len(plain) - len(late)
@@ -166,6 +177,8 @@ class Engine:
     @classmethod
     def restore(cls, query: CompiledQuery | str, blob: bytes, **options: Any) -> Engine:
         """An engine that goes on where a snapshot was taken; options as for a new one."""
+        if not isinstance(blob, bytes):
+            raise InvalidArgument(f"a snapshot is bytes, as `snapshot()` gives them, not {described(blob)}")
         engine = cls(query, **options)
         restore_machine(engine.machine, blob, engine.buffer)
         return engine
@@ -174,7 +187,7 @@ class Engine:
         if self._finished:
             raise InvalidArgument("the engine has finished; make a new one for more events")
 
-    def _plain(self, event: Event | GraphEvent) -> GraphEvent | None:
+    def _plain(self, event: Event | GraphEvent) -> GraphEvent:
         """The event under its stream's IRI, its blank nodes local."""
         for stream in self.query.rewritten.streams:
             if event.stream in (stream.alias, stream.iri):

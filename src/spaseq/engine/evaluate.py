@@ -15,7 +15,7 @@ from spaseq.columnar.graphs import as_ntriples, encoded_graphs
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.views import Views
-from spaseq.errors import QueryError
+from spaseq.errors import InvalidArgument, QueryError, described
 from spaseq.lowering.sparql import lower_query
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import GraphLike, triples_from
@@ -43,6 +43,8 @@ def evaluate(
     '05'
     """
     query = parse_sparql(text, base=base)
+    if named is not None and not isinstance(named, Mapping):
+        raise InvalidArgument(f"`named=` is a mapping from IRIs to graphs, not {described(named)}")
     try:
         pattern = lower_query(query)
     except QueryError as error:

@@ -21,7 +21,7 @@ from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.survey import NEVER, Survey
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.events import Event, GraphEvent, checked_instant, localised
+from spaseq.model.events import Event, GraphEvent, checked_event, checked_instant, localised
 from spaseq.settings import settings
 
 Batches: TypeAlias = Callable[[], Iterator[EventBatch]]
@@ -153,7 +153,8 @@ def pushed_batches(
     """Events that a program hands over for one stream, as batches; positions count them from 1."""
     remaining, count = iter(events), 0
     while block := list(islice(remaining, settings().pushed_events)):
-        batch = encode_pushed([_plain(event, stream, dictionary) for event in block], streams, dictionary)
+        plain = [_plain(checked_event(event), stream, dictionary) for event in block]
+        batch = encode_pushed(plain, streams, dictionary)
         positions = np.arange(count + 1, count + 1 + len(block), dtype=np.int64)
         count += len(block)
         yield replace(batch, sources=(f"events of {stream.alias}",), positions=positions)

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from spaseq.algebra.events import Stream
-from spaseq.errors import InvalidArgument, did_you_mean
+from spaseq.errors import InvalidArgument, described, did_you_mean
 from spaseq.io.sources import PathLike
-from spaseq.model.events import Event, GraphEvent
+from spaseq.model.events import Events
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.temporal.durations import parse_duration
+from spaseq.temporal.instants import LAST_INSTANT
 
 Given = TypeVar("Given")
 
-Events: TypeAlias = Iterable[Event | GraphEvent]
 StreamInput: TypeAlias = PathLike | Sequence[PathLike] | Events
 """A file, a directory, a glob, several of them, or events."""
 
@@ -53,7 +53,7 @@ def resolve_streams(
         if not inputs[stream.iri]:
             raise InvalidArgument(
                 f"the stream `{stream.alias}` <{stream.iri}> has no input: "
-                f'say `--stream {stream.alias}=PATH` or `streams={{"{stream.alias}": …}}`'
+                f'say `streams={{"{stream.alias}": …}}`'
             )
     return inputs
 
@@ -82,24 +82,33 @@ def as_paths(value: StreamInput) -> list[PathLike] | None:
     return None
 
 
-def as_lateness(given: str | int | None) -> int | None:
+def as_lateness(given: object) -> int | None:
     """A lateness in microseconds, as text or as a number; None if nobody asked for one."""
     return None if given is None else as_duration(given, "lateness")
 
 
-def as_duration(given: str | int, what: str) -> int:
+def as_duration(given: object, what: str) -> int:
     """A duration in microseconds, as text or as a number."""
+    if not isinstance(given, (str, int)) or isinstance(given, bool):
+        raise InvalidArgument(
+            f"the {what} is a text such as `5s` or a number of microseconds, not {described(given)}"
+        )
     try:
         found = parse_duration(given) if isinstance(given, str) else given
     except ValueError as error:
         raise InvalidArgument(f"the {what} cannot be read: {error}") from None
-    if found < 0:
-        raise InvalidArgument(f"the {what} cannot be negative: {given!r}")
+    if not 0 <= found <= LAST_INSTANT:
+        raise InvalidArgument(f"the {what} is a duration of 0 to {LAST_INSTANT} microseconds, not {given!r}")
     return found
 
 
 def pairs(streams: Mapping[str, StreamInput]) -> list[tuple[str, StreamInput]]:
     """The inputs of `spaseq.run` as a list; anything but a mapping is refused."""
     if not isinstance(streams, Mapping):
-        raise InvalidArgument(f"`streams` is a mapping from stream names to inputs, not {streams!r}")
+        raise InvalidArgument(
+            f"`streams=` is a mapping from stream names to inputs, not {described(streams)}"
+        )
+    for name in streams:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"a stream is named by a text, its alias or IRI, not {described(name)}")
     return list(streams.items())

@@ -31,7 +31,7 @@ from spaseq.engine.answers import (
     stacked,
 )
 from spaseq.engine.events import EventLog
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, described
 from spaseq.model.batch import EMPTY, EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
@@ -59,11 +59,11 @@ class MachineOptions:
     """The most bytes that runs may take."""
 
 
-def check_limits(max_runs: int | None, max_memory: int | None) -> None:
+def check_limits(max_runs: object, max_memory: object) -> None:
     """Refuse limits that nothing could keep."""
     for name, value in (("max_runs", max_runs), ("max_memory", max_memory)):
-        if value is not None and value < 1:
-            raise InvalidArgument(f"{name} must be at least 1 or None, not {value!r}")
+        if value is not None and (not isinstance(value, int) or value < 1):
+            raise InvalidArgument(f"`{name}=` is a number of at least 1, or None, not {described(value)}")
 
 
 DEFAULT_OPTIONS = MachineOptions()

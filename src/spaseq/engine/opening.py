@@ -13,7 +13,7 @@ import numpy as np
 from spaseq.algebra.events import Stream
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.feeds import Batches, Feed, LateFeed, SurveyedFile, WholeFeed, pushed_batches
-from spaseq.engine.inputs import Events, StreamInput, as_paths
+from spaseq.engine.inputs import StreamInput, as_paths
 from spaseq.engine.reorder import BEFORE_ALL
 from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session
@@ -26,6 +26,7 @@ from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import Survey, survey
 from spaseq.io.unreadable import unreadable_input
 from spaseq.model.batch import EventBatch
+from spaseq.model.events import Events, as_events
 from spaseq.settings import settings
 
 _PACKED: Final = 10
@@ -80,7 +81,14 @@ def find_inputs(
         for value in given[stream.iri]:
             paths = as_paths(value)
             if paths is None:
-                found.append(StreamEvents(stream, value))  # type: ignore[arg-type]
+                found.append(
+                    StreamEvents(
+                        stream,
+                        as_events(
+                            value, f"the stream `{stream.alias}` takes a path, a list of paths or events"
+                        ),
+                    )
+                )
                 continue
             sources = find_sources(paths, options.file_format)
             for source in sources:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -26,7 +27,8 @@ from spaseq.engine.piped import check_pipes, keep_pipes, pipes_of
 from spaseq.engine.replay import Merge, with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session, SessionOptions
-from spaseq.io.bad_input import BadInputHandler, Policy
+from spaseq.errors import InvalidArgument, described
+from spaseq.io.bad_input import BadInputHandler, Policy, checked_policy
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.sources import Layout, PathLike
@@ -79,6 +81,9 @@ def run(
     state; reaching them is an error that names the step that grows. Without ``with_events`` matches name neither
     their events nor themselves, and large inputs are read much faster.
     """
+    if not isinstance(quarantine, (str, os.PathLike)):
+        raise InvalidArgument(f"`quarantine=` is the path of a file, not {described(quarantine)}")
+    checked_policy(on_bad_input)
     compiled = as_query(query)
     queries = [NamedQuery(compiled.name, compiled)]
     options = InputOptions(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
-from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.errors import InvalidArgument, SpaseqError, described
 
 Policy: TypeAlias = Literal["fail", "skip", "quarantine"]
 """What to do with bad input (CONTRACT section 2, ``--on-bad-input``)."""
@@ -67,7 +67,7 @@ class BadInputError(SpaseqError):
 
     def __init__(self, bad: BadInput) -> None:
         self.bad = bad
-        super().__init__(f"bad input: {bad}\nhelp: --on-bad-input skip or quarantine goes on without it")
+        super().__init__(f'bad input: {bad}\nhelp: `on_bad_input="skip"` or "quarantine" goes on without it')
 
 
 class Quarantine(Protocol):
@@ -77,19 +77,25 @@ class Quarantine(Protocol):
         """Keep one piece of bad input."""
 
 
+def checked_policy(policy: object) -> Policy:
+    """A policy the user named."""
+    found = next((known for known in POLICIES if isinstance(policy, str) and known == policy), None)
+    if found is None:
+        raise InvalidArgument(
+            f"{described(policy)} is not a policy for bad input; use one of {', '.join(POLICIES)}"
+        )
+    return found
+
+
 class BadInputHandler:
     """Applies a policy to bad input and counts it; pass it as ``on_bad``."""
 
     __slots__ = ("_quarantine", "count", "policy")
 
     def __init__(self, policy: Policy = "fail", quarantine: Quarantine | None = None) -> None:
-        if policy not in POLICIES:
-            raise InvalidArgument(
-                f"`{policy}` is not a policy for bad input; use one of {', '.join(POLICIES)}"
-            )
+        self.policy = checked_policy(policy)
         if policy == "quarantine" and quarantine is None:
             raise InvalidArgument("the policy `quarantine` needs a place to keep bad input")
-        self.policy = policy
         self.count = 0
         self._quarantine = quarantine
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, described
 from spaseq.io.sources import LAYOUTS, Layout
 from spaseq.settings import settings
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
@@ -37,17 +37,21 @@ class ReadOptions:
     judged_bytes: int | None = None
 
     def __post_init__(self) -> None:
-        if self.time_unit not in TIME_UNITS:
+        unit: object = self.time_unit
+        if not isinstance(unit, str) or unit not in TIME_UNITS:
+            raise InvalidArgument(f"{described(unit)} is not a time unit; use one of {', '.join(TIME_UNITS)}")
+        if not isinstance(self.timestamp_predicate, str):
             raise InvalidArgument(
-                f"`{self.time_unit}` is not a time unit; use one of {', '.join(TIME_UNITS)}"
+                f"`timestamp_predicate=` is an IRI as text, not {described(self.timestamp_predicate)}"
             )
-        if self.layout not in LAYOUTS:
-            raise InvalidArgument(f"`{self.layout}` is not a layout; use one of {', '.join(LAYOUTS)}")
+        layout: object = self.layout
+        if not isinstance(layout, str) or layout not in LAYOUTS:
+            raise InvalidArgument(f"{described(layout)} is not a layout; use one of {', '.join(LAYOUTS)}")
         try:
             NamedNode(self.timestamp_predicate)
         except ValueError as error:
             raise InvalidArgument(f"the timestamp predicate is not an IRI: {error}") from None
         for name in ("batch_events", "chunk_bytes", "triples_per_event"):
             value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InvalidArgument(f"`{name}` must be at least 1, not {value}")
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise InvalidArgument(f"`{name}=` is a number of at least 1, not {described(value)}")

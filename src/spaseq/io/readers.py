@@ -237,7 +237,7 @@ def check_source(source: Source, options: ReadOptions) -> None:
     """Refuse a file that cannot be read with these options."""
     if source.format == "ntriples" and options.triples_per_event is None:
         raise InvalidArgument(
-            f"`{source.name}` is N-Triples, which has no graphs: say `--triples-per-event` how many make an event"
+            f"`{source.name}` is N-Triples, which has no graphs: say `triples_per_event=` how many make an event"
         )
 
 

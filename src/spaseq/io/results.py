@@ -104,7 +104,10 @@ class JsonLines:
 
 
 class Csv:
-    """A header, then a row per match: terms as in SPARQL 1.1 CSV, unbound variables empty."""
+    """A header, then a row per match: terms as in SPARQL 1.1 CSV, unbound variables empty.
+
+    A variable called like a column of ours, ``?time`` for example, keeps its question mark.
+    """
 
     def __init__(
         self, out: BinaryIO, variables: Sequence[str], form: Form, provenance: bool, several: bool
@@ -113,11 +116,14 @@ class Csv:
         self._form = form
         self._several = several
         self._provenance = provenance
-        body = {"select": list(variables), "ask": ["boolean"], "construct": ["graph"]}[form]
         self._variables = list(variables)
-        head = (
-            ["query"] * several + ["match"] * provenance + ["time", "start", *body] + ["events"] * provenance
+        front, back = (
+            ["query"] * several + ["match"] * provenance + ["time", "start"],
+            ["events"] * provenance,
         )
+        named = column_names(variables, (*front, *back))
+        body = {"select": named, "ask": ["boolean"], "construct": ["graph"]}[form]
+        head = [*front, *body, *back]
         self._columns = len(head)
         self._row(head)
 
@@ -149,6 +155,11 @@ class Csv:
 
     def close(self) -> None:
         """Nothing follows the last row."""
+
+
+def column_names(variables: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """The columns of variables beside others; one with a name that is taken keeps its question mark."""
+    return [f"?{name}" if name in taken else name for name in variables]
 
 
 def _csv_term(term: Term | None) -> str:

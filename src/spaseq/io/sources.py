@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
-from spaseq.errors import InvalidArgument, did_you_mean
+from spaseq.errors import InvalidArgument, described, did_you_mean
 from spaseq.settings import settings
 
 Format: TypeAlias = Literal["nquads", "trig", "jsonld", "ntriples", "jelly"]
@@ -260,6 +260,8 @@ def checked_format(name: str | None) -> Format | None:
     """A format the user named; `InvalidArgument` shows a name that is none."""
     if name is None or name in FORMATS:
         return name
+    if not isinstance(name, str):
+        raise InvalidArgument(f"`format=` is one of {', '.join(FORMATS)}, not {described(name)}")
     raise InvalidArgument(
         f"`{name}` is not an event format; use one of {', '.join(FORMATS)}{did_you_mean(name, FORMATS)}"
     )
@@ -313,6 +315,6 @@ def _format_or_fail(path: Path, named: Format | None) -> Format:
     known = named or format_of(path)
     if known is None:
         raise InvalidArgument(
-            f"the extension of `{path}` tells no event format; say `--format` with one of {', '.join(FORMATS)}"
+            f"the extension of `{path}` tells no event format; say `format=` with one of {', '.join(FORMATS)}"
         )
     return known

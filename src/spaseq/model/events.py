@@ -6,14 +6,14 @@ to their event.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, described
 from spaseq.model.terms import Scopes, Term, scoped_label, stable_labels
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT, XSD, from_datetime, parse_instant
 
@@ -119,7 +119,7 @@ def instant_of(time: object) -> int:
                 raise InvalidArgument(f"the event's time cannot be read: {error}") from None
         case _:
             pass
-    raise InvalidArgument(f"an event's time is a datetime, a text or an int, not {time!r}")
+    raise InvalidArgument(f"an event's time is a datetime, a text or an int of microseconds, not {time!r}")
 
 
 def checked_instant(instant: int) -> int:
@@ -129,6 +129,36 @@ def checked_instant(instant: int) -> int:
     raise InvalidArgument(
         f"the time {instant} lies outside the years 1 to 9999; an int counts microseconds since 1970"
     )
+
+
+Events: TypeAlias = Iterable[Event | GraphEvent]
+
+
+def as_events(given: object, where: str) -> Events:
+    """Events as a program hands them over, one or many; what cannot be events is refused: ``where`` says what belongs there.
+
+    Whether each item is an event is told by `checked_event` when it is used: an iterator may be endless.
+    """
+    if isinstance(given, (Event, GraphEvent)):
+        return [given]
+    table = hasattr(given, "columns")  # of pandas, polars or PySpark: they are iterable, but not over events
+    if table or isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise InvalidArgument(f"{where}, not {described(given)}: {_MAKE}")
+    return given
+
+
+def checked_event(given: Event | GraphEvent) -> Event | GraphEvent:
+    """The event, if it is one."""
+    if not isinstance(given, (Event, GraphEvent)):
+        raise InvalidArgument(f"{described(given)} is not an event: {_MAKE}")
+    if not isinstance(given.stream, str):
+        raise InvalidArgument(
+            f"an event's stream is the alias or the IRI of a stream as text, not {described(given.stream)}"
+        )
+    return given
+
+
+_MAKE: Final = "make one with spaseq.Event(stream=…, time=…, graph=…)"
 
 
 def term_from(value: object, what: str = "term") -> Term:
@@ -191,20 +221,22 @@ def triples_from(graph: GraphLike, syntax_name: str | None = None) -> frozenset[
     if isinstance(graph, (str, bytes)):
         if syntax_name is None:
             raise InvalidArgument('a graph given as text needs `format=`, for example `format="turtle"`')
-        syntax = FORMATS.get(syntax_name)
+        wanted: object = syntax_name
+        syntax = FORMATS.get(wanted) if isinstance(wanted, str) else None
         if syntax is None:
             raise InvalidArgument(
-                f"`{syntax_name}` is not a graph format; use one of {', '.join(sorted(FORMATS))}"
+                f"{described(syntax_name)} is not a graph format; use one of {', '.join(sorted(FORMATS))}"
             )
         try:
             quads = list(parse(graph, format=syntax))
         except SyntaxError as error:
             raise InvalidArgument(f"the event's graph cannot be read as {syntax_name}: {error}") from None
         return frozenset(stable_labels(None, [_plain(quad.triple) for quad in quads])[1])
-    if isinstance(graph, Iterable):
-        return frozenset(triple_from(item) for item in graph)
+    given: object = graph
+    if isinstance(given, Iterable) and not isinstance(given, Mapping) and not hasattr(given, "columns"):
+        return frozenset(triple_from(item) for item in given)
     raise InvalidArgument(
-        f"`{graph!r}` is not a graph: pass an rdflib Graph, triples, or text with `format=`"
+        f"{described(graph)} is not a graph: pass an rdflib Graph, triples, or text with `format=`"
     )
 
 

@@ -9,16 +9,15 @@ from pathlib import Path
 from types import TracebackType
 
 from spaseq.errors import InvalidArgument
-from spaseq.io.bad_input import POLICIES, BadInput, BadInputError, Policy
+from spaseq.io.bad_input import BadInput, BadInputError, Policy, checked_policy
 
 
-def checked_policy(policy: str, quarantine: str | None) -> Policy:
-    """A policy the user named."""
-    if policy not in POLICIES:
-        raise InvalidArgument(f"`{policy}` is not a policy for bad input; use one of {', '.join(POLICIES)}")
-    if policy == "quarantine" and quarantine is None:
+def policy_with(policy: str, quarantine: str | None) -> Policy:
+    """A policy the user named, and the directory it needs."""
+    found = checked_policy(policy)
+    if found == "quarantine" and quarantine is None:
         raise InvalidArgument("the policy `quarantine` needs `quarantine=`, a directory that all workers see")
-    return policy
+    return found
 
 
 class BadEvents:

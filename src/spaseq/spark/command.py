@@ -26,7 +26,7 @@ from spaseq.io.unreadable import unreadable_input
 from spaseq.planner.program import build_program
 from spaseq.spark.answer_rows import RowForm
 from spaseq.spark.background import MOMENT, Background, our_signals, show_tasks
-from spaseq.spark.bad_events import checked_policy
+from spaseq.spark.bad_events import policy_with
 from spaseq.spark.files import EventFiles, FileParts, parts_now
 from spaseq.spark.line_files import COUNTED, LineFiles
 from spaseq.spark.matching import MatchOptions, answers_of
@@ -34,7 +34,7 @@ from spaseq.spark.problems import kept_log
 from spaseq.spark.run_batches import MicroBatches
 from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Record, Writing
 from spaseq.spark.schemas import all_answer_columns
-from spaseq.spark.session import check_java, new_session
+from spaseq.spark.session import check_java, check_master, new_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,6 +45,7 @@ class SparkRun:
 
     def __init__(self, request: RunRequest, master: str | None = None, stop: Stop | None = None) -> None:
         self.request, self.master, self.stop = request, master or "local[*]", stop or Stop()
+        check_master(self.master)
         self.inputs = resolve_streams(request.queries, request.streams)
         self.knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         for query in request.queries:
@@ -202,7 +203,7 @@ class _Finite:
         """Read, match and write."""
         run, request = self._run, self._run.request
         folder, quarantine = self._folder, str(self._folder / BAD)
-        policy = checked_policy(request.on_bad_input, quarantine)
+        policy = policy_with(request.on_bad_input, quarantine)
         streams = {
             iri: parts_now(self._spark, replace(run.files(iri), on_bad=policy, quarantine=quarantine))
             for iri in run.inputs

@@ -14,7 +14,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType, Tim
 
 from spaseq.engine.inputs import as_duration
 from spaseq.engine.machine import FOREVER
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, described
 from spaseq.io.bad_input import BadInput, OnBad, Policy
 from spaseq.io.growing import START, read_part
 from spaseq.io.layouts import FOLLOWED, NOT_GROUPED, with_cure
@@ -23,7 +23,7 @@ from spaseq.io.readers import check_source, found_layout, layout_of
 from spaseq.io.sources import Layout, PathLike, Source, find_sources
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
-from spaseq.spark.bad_events import checked_policy
+from spaseq.spark.bad_events import policy_with
 from spaseq.spark.places import placed
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
 from spaseq.spark.session import workers_like_us
@@ -121,7 +121,7 @@ class EventFiles:
 
 def read_events(
     spark: SparkSession,
-    path: PathLike | Iterable[PathLike],
+    path: PathLike | Sequence[PathLike],
     streaming: bool = False,
     *,
     format: str | None = None,  # noqa: A002 - the word of the public contract
@@ -148,6 +148,8 @@ def read_events(
     ended, so that a query gives its last answers. ``idle_after`` lets `match` know that the stream has been silent for
     so long.
     """
+    if not hasattr(spark, "readStream"):
+        raise InvalidArgument(f"read_events takes a SparkSession first, not {described(spark)}")
     if streaming and layout == "dataset":
         raise InvalidArgument(
             '`layout="dataset"` needs whole files, and `streaming=True` takes them as they come'
@@ -155,7 +157,7 @@ def read_events(
     known: Layout = "stream" if streaming else layout
     options = ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=known)
     paths = _reachable(spark, _strings(path))
-    policy = checked_policy(on_bad_input, quarantine)
+    policy = policy_with(on_bad_input, quarantine)
     files = EventFiles(paths, format, options, policy, quarantine, streaming)
     if not streaming:
         files.found()
@@ -174,7 +176,7 @@ def scheduled_events(
     spark: SparkSession, files: EventFiles, schedule: Path, stream: str, *, on_bad_input: str, quarantine: str
 ) -> FileParts:
     """The events of one stream of a finite input, in the micro-batches of its schedule."""
-    policy = checked_policy(on_bad_input, quarantine)
+    policy = policy_with(on_bad_input, quarantine)
     known = replace(files, on_bad=policy, quarantine=quarantine)
     settings = {**known.settings(), "schedule": str(schedule), "stream": stream, "yields": "parts"}
     return FileParts(known, _reader(spark, settings, streaming=True).load())
@@ -208,9 +210,13 @@ def _reachable(spark: SparkSession, paths: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(Path(each).absolute()) for each in paths)
 
 
-def _strings(path: PathLike | Iterable[PathLike]) -> tuple[str, ...]:
-    many = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    return tuple(os.fspath(each) for each in many)
+def _strings(path: object) -> tuple[str, ...]:
+    many = list(path) if isinstance(path, (list, tuple)) else [path]
+    found = [os.fspath(each) for each in many if isinstance(each, (str, os.PathLike))]
+    if len(found) < len(many):
+        wrong = next(each for each in many if not isinstance(each, (str, os.PathLike)))
+        raise InvalidArgument(f"read_events takes a path or a list of paths, not {described(wrong)}")
+    return tuple(found)
 
 
 def parts_behind(frame: DataFrame) -> FileParts | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import reduce
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Observation
@@ -13,13 +14,14 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 from pyspark.sql.types import StructType, TimestampType
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.embedded import as_query, wall_clock
+from spaseq.engine.embedded import as_knowledge, as_query, wall_clock
+from spaseq.engine.inputs import as_duration
 from spaseq.engine.machine import check_limits
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, described
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.answer_rows import AnswerForm, RowForm
-from spaseq.spark.bad_events import checked_policy
+from spaseq.spark.bad_events import policy_with
 from spaseq.spark.files import FileParts, parts_behind
 from spaseq.spark.finish import compared
 from spaseq.spark.gpm_stage import MatchParts, MatchRows
@@ -32,7 +34,6 @@ from spaseq.spark.sequence_stage import SequenceStage
 from spaseq.spark.session import ROCKSDB, STATE_STORE, workers_like_us
 from spaseq.spark.stream_stage import UnpackAnswers
 from spaseq.spark.values import checked_syntax
-from spaseq.temporal.durations import parse_duration
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -145,6 +146,11 @@ def match_all(
     ``bindings`` maps variables to N-Triples terms (SELECT), ``triples`` is a graph (CONSTRUCT), ``boolean`` is
     true (ASK). Options as for `match`, but ``native``.
     """
+    unknown = sorted(set(options) - {field.name for field in fields(MatchOptions)})
+    if unknown:
+        raise InvalidArgument(f"match_all has no option `{unknown[0]}=`")
+    if not isinstance(queries, Mapping):
+        raise InvalidArgument(f"`queries` is a mapping from names to queries, not {described(queries)}")
     known = MatchOptions(**options)  # type: ignore[arg-type]
     compiled = {name: as_query(query) for name, query in queries.items()}
     if not compiled:
@@ -162,7 +168,7 @@ def answers_of(
     form: AnswerForm,
 ) -> DataFrame:
     """What the sequence stage makes of answers, as a DataFrame with these columns."""
-    given = [streams] if isinstance(streams, DataFrame) else list(streams.values())
+    given = _given(streams)
     frames = [each.frame if isinstance(each, FileParts) else each for each in given]
     if not frames:
         raise InvalidArgument("no stream was given")
@@ -187,6 +193,26 @@ def answers_of(
         ordered = blocks.repartitionById(job.buckets, "bucket").sortWithinPartitions("query", "first")
         answers = ordered.mapInArrow(sequence, internal)
     return compared(answers, job, columns, streaming=streaming) if job.compares else answers
+
+
+def _given(streams: object) -> list[DataFrame | FileParts]:
+    """The DataFrames of all streams; anything else is refused."""
+    if isinstance(streams, DataFrame):
+        return [streams]
+    if not isinstance(streams, Mapping):
+        raise InvalidArgument(
+            "`streams` is a mapping from stream names to events DataFrames, or one DataFrame with a column `stream`, "
+            f"not {described(streams)}"
+        )
+    for name, stream in streams.items():
+        if not isinstance(stream, (DataFrame, FileParts)):
+            cure = (
+                "read_events(spark, path)" if isinstance(stream, (str, Path)) else "spark.createDataFrame(…)"
+            )
+            raise InvalidArgument(
+                f"the stream `{name}` takes a PySpark DataFrame of events, not {described(stream)}: {cure} makes one"
+            )
+    return list(streams.values())
 
 
 def _endless(
@@ -226,7 +252,7 @@ def _job(
     check_limits(options.max_runs, options.max_memory)
     tasks, streams = make_tasks(queries, buckets, streaming=streaming)
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-    known = knowledge if isinstance(knowledge, Knowledge) else Knowledge(knowledge or {}, rdfs=options.rdfs)
+    known = as_knowledge(knowledge, rdfs=options.rdfs)
     for task in tasks:
         known.require(task.program.knowledge[0])
     return Job(
@@ -243,23 +269,16 @@ def _job(
             options.timestamp_predicate,
             keep_names=options.provenance or any(task.program.sequence.reads_names for task in tasks),
         ),
-        checked_policy(options.on_bad_input, options.quarantine),
+        policy_with(options.on_bad_input, options.quarantine),
         options.quarantine,
-        _microseconds(options.lateness, "lateness"),
-        None if options.stream_lag is None else _microseconds(options.stream_lag, "stream_lag"),
+        as_duration(options.lateness, "lateness"),
+        None if options.stream_lag is None else as_duration(options.stream_lag, "stream_lag"),
         bucket_places(buckets, partitions) if streaming else (),
         options.punctual,
         options.counts,
         None if options.idle_after is None else _microseconds(options.idle_after, "idle_after"),
         None if options.max_lead is None else _microseconds(options.max_lead, "max_lead"),
     )
-
-
-def _microseconds(duration: str | int, name: str) -> int:
-    found = parse_duration(duration) if isinstance(duration, str) else duration
-    if found < 0:
-        raise InvalidArgument(f"{name} cannot be negative: {duration!r}")
-    return found
 
 
 def _default_buckets(spark: SparkSession) -> int:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -59,14 +61,52 @@ class JavaMissing(InvalidArgument):
     """Spark needs Java, and there is none."""
 
 
+_INSTALL: Final = (
+    "install it (`apt install openjdk-17-jre-headless`, `brew install openjdk@17`, `conda install openjdk=17`), "
+    "or use `--engine local`, which works without it"
+)
+
+
 def check_java() -> None:
-    """Complain in one sentence if Spark could not start."""
+    """Complain in one sentence if Spark could not start. Like Spark, look at JAVA_HOME first."""
     home = os.environ.get("JAVA_HOME")
-    if shutil.which("java") is None and not (home and (Path(home) / "bin" / "java").exists()):
+    if home and not shutil.which("java", path=str(Path(home) / "bin")):
         raise JavaMissing(
-            "Spark needs Java 17 or newer, which was not found: install it (`apt install openjdk-17-jre-headless`, "
-            "`brew install openjdk@17`, `conda install openjdk=17`), or use `--engine local`, which works without it"
+            f"JAVA_HOME is `{home}`, where there is no `bin/java`: set it to the folder of a Java 17 or newer, or "
+            "remove it with `unset JAVA_HOME` to use the `java` on the PATH"
         )
+    if not home and shutil.which("java") is None:
+        raise JavaMissing(f"Spark needs Java 17 or newer, which was not found: {_INSTALL}")
+
+
+def check_version() -> None:
+    """Complain if Java is too old; asked only when Spark did not start, since starting Java takes a moment."""
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=str(Path(home) / "bin") if home else None) or "java"
+    try:
+        told = subprocess.run(
+            [java, "-version"], capture_output=True, text=True, timeout=60, check=False
+        ).stderr
+    except (OSError, subprocess.SubprocessError) as error:
+        raise JavaMissing(f"`{java}` does not start: {error}; {_INSTALL}") from None
+    found = re.search(r'version "(?:1\.)?(\d+)', told)
+    if found is None or int(found[1]) < 17:
+        seen = f"Java {found[1]}" if found else "no working Java"
+        where = f" (JAVA_HOME is `{home}`)" if home else ""
+        raise JavaMissing(f"Spark needs Java 17 or newer, and `{java}` is {seen}{where}: {_INSTALL}")
+
+
+def check_master(master: str) -> None:
+    """Complain about a master URL that Spark cannot parse."""
+    if not _MASTER.fullmatch(master):
+        raise InvalidArgument(
+            f"`{master}` is not a Spark master; use `local`, `local[4]`, `local[*]`, `spark://HOST:PORT`, `yarn` or `k8s://URL`"
+        )
+
+
+_MASTER: Final = re.compile(
+    r"local(\[(\d+|\*)(\s*,\s*\d+)?\])?|local-cluster\[.*\]|spark://.+:\d+.*|yarn|k8s://.+"
+)
 
 
 def new_session(
@@ -77,6 +117,7 @@ def new_session(
     ``log`` is a file for what Java and the workers print; otherwise it goes to standard error.
     """
     check_java()
+    from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
     from spaseq.spark.home import swift_home
@@ -95,7 +136,11 @@ def new_session(
     for name, value in {**wanted, **(settings or {})}.items():
         builder = builder.config(name, value)
     with _redirected(log), swift_home() if master.startswith("local") else nullcontext():
-        session = builder.getOrCreate()
+        try:
+            session = builder.getOrCreate()
+        except PySparkRuntimeError:
+            check_version()
+            raise
     session.sparkContext.setLogLevel("ERROR")
     return session
 

@@ -34,7 +34,7 @@ from spaseq.io.cuts import cut_after
 from spaseq.io.growing import START, UNKNOWN, Cut, Span, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, find_sources
-from spaseq.spark.bad_events import BadEvents, checked_policy
+from spaseq.spark.bad_events import BadEvents, policy_with
 from spaseq.spark.files import (
     EVENTS,
     PARTS,
@@ -105,7 +105,7 @@ class SourceOptions:
             layout=cast(Layout, given.get("layout", "auto")),
         )
         quarantine = given.get("quarantine")
-        policy = checked_policy(given.get("onBadInput", "fail"), quarantine)
+        policy = policy_with(given.get("onBadInput", "fail"), quarantine)
         limits = [given.get(name) for name in ("maxFilesPerTrigger", "maxBytesPerTrigger")]
         files, size = (
             None if text is None else _number(name, text)

@@ -123,6 +123,15 @@ class BoundNeedsVariable(QueryError):
     cure_template = "write BOUND(?v); every other expression is its own test"
 
 
+class PathInsteadOfQuery(QueryError):
+    """The text is the path of a file, not a query."""
+
+    code = "SPQ013"
+    message_template = "`{path}` is a path, not a query"
+    label_template = "names a file"
+    cure_template = "read the file first: Path({path!r}).read_text()"
+
+
 # --- SPARQL's rules -----------------------------------------------------------------------------
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 
 from spaseq.errors import Span
 from spaseq.syntax.errors import BadIri, UnexpectedEnd, UnexpectedToken
 from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
 from spaseq.syntax.lalr import Rejected
-from spaseq.syntax.lexer import END, Token
+from spaseq.syntax.lexer import END, THEN, Token
 
 MOST = 6
 """How many expectations are listed; more would not be read."""
@@ -86,8 +87,10 @@ _FOUND = {
 _CLOSING = ("}", ")", "]")
 
 
-def syntax_error(rejected: Rejected, text: str) -> UnexpectedToken | UnexpectedEnd | BadIri:
-    """The error for a token that the grammar has no place for; ``text`` is the whole query."""
+def syntax_error(
+    rejected: Rejected, text: str, dialect: str = "sparql"
+) -> UnexpectedToken | UnexpectedEnd | BadIri:
+    """The error for a token that the grammar of a dialect has no place for; ``text`` is the whole query."""
     token, expected = rejected.token, rejected.expected
     if token.type == "<" and expected & _IRI:
         return _bad_iri(text, token.start)
@@ -100,7 +103,9 @@ def syntax_error(rejected: Rejected, text: str) -> UnexpectedToken | UnexpectedE
         hint = f"a `{closing}` may be missing" if closing else ""
         # The end of the text may be many blank lines away; the last token is where to look.
         return UnexpectedEnd(expected=words, hint=hint, span=Span(before.end, before.end))
-    return UnexpectedToken(found=_found(token), expected=words, hint=_hint(token, expected), span=token.span)
+    hint = _spaseq_hint(rejected, text) if dialect == "spaseq" else ""
+    hint = hint or _hint(token, expected)
+    return UnexpectedToken(found=_found(token), expected=words, hint=hint, span=token.span)
 
 
 def _bad_iri(text: str, start: int) -> BadIri:
@@ -136,6 +141,32 @@ def _readable(expected: frozenset[str]) -> str:
     if len(words) < 2:
         return words[0] if words else "nothing more"
     return ", ".join(words[:-1]) + f" or {words[-1]}"
+
+
+_NOT_HERE = {
+    "WITHIN": "WITHIN stands before FROM STREAM: SELECT … WITHIN 1 HOUR FROM STREAM …",
+    "PARTITION": "PARTITION BY stands after FROM STREAM, before WHERE",
+    "LIMIT": "a SPAseq query has no LIMIT: matches are written as they are found; ASK ends at the first one, "
+    "and the reader of the output can stop after as many as it wants",
+    "ORDER": "a SPAseq query has no ORDER BY: matches come in order of time",
+    "GROUP": "a SPAseq query has no GROUP BY: repeat a step (A+) and use COUNT(A), SUM(?v) … in SELECT, "
+    "PARTITION BY evaluates it for every value of a variable, and a sub-SELECT in a GPM may have groups",
+}
+_NOT_HERE |= {"OFFSET": _NOT_HERE["LIMIT"], "HAVING": _NOT_HERE["GROUP"]}
+_BETWEEN_STEPS = frozenset((",", ";", ":"))
+
+
+def _spaseq_hint(rejected: Rejected, text: str) -> str:
+    """What somebody who knows other languages may have meant."""
+    token, expected = rejected.token, rejected.expected
+    if token.type == "!" and {"NAME", "("} <= expected:
+        name = re.match(r"[\s(]*(\w+)", text[token.end :])
+        return f"`!` stands behind the step that must not occur: `{name[1] if name else 'A'}!`"
+    if token.type == "NAME" and expected >= _BETWEEN_STEPS:
+        return THEN
+    if token.type in ("WHERE", "{") and "FROM" in expected:
+        return "say which streams the query reads: FROM STREAM name <iri>; for plain SPARQL over one graph use `spaseq.evaluate`"
+    return _NOT_HERE.get(token.type, "")
 
 
 def _hint(token: Token, expected: frozenset[str]) -> str:

@@ -19,6 +19,8 @@ from spaseq.syntax.errors import BadCharacter, BadEscape, UnterminatedString
 from spaseq.syntax.terminals import SPACE, terminals
 
 END = "$END"
+THEN = "one step after another is written `A ; B` (the next that fits), `A , B` (directly after) or `A : B` (any later one)"
+"""The cure for arrows and other words between steps."""
 
 
 class Token(NamedTuple):
@@ -233,6 +235,8 @@ def _bad_character(source: Source, at: int, *, island: bool) -> UnterminatedStri
         hint = "the logical and is written &&"
     elif text[at] == "@":
         hint = 'a language tag is written directly after a string: "chat"@fr'
+    elif island and (text.startswith(("->", "=>", ">"), at) or text[at] == "→"):
+        hint = THEN
     elif text[at] == "\\":
         hint = "escapes stand inside strings and prefixed names only"
     where = "in SEQ ( … )" if island else "here"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from spaseq.errors import NOWHERE, InvalidArgument, QueryError, Span
 from spaseq.syntax.ast import AskQuery, ConstructQuery, DescribeQuery, SelectQuery, SparqlQuery, SpaseqQuery
 from spaseq.syntax.dialects.base import Dialect, find_dialect
-from spaseq.syntax.errors import TooDeep
+from spaseq.syntax.errors import PathInsteadOfQuery, TooDeep
 from spaseq.syntax.expected import syntax_error
 from spaseq.syntax.lalr import Rejected, run
 from spaseq.syntax.lexer import Lexer, Vocabulary, blank_node_labels, read_source, without_surrogates
@@ -48,13 +49,35 @@ def parse_sparql(text: str, name: str = "query", base: str | None = None) -> Spa
 
 def parse_dialect(text: str, dialect: Dialect, name: str, base: str | None) -> object:
     """Parse a query of any dialect; the tree's type is the dialect's."""
+    if not isinstance(text, str):
+        raise InvalidArgument(f"a query is a text, not {text!r}; read a file with Path(…).read_text()")
     try:
         return _parse(text, dialect, base if base is not None else dialect.default_base)
     except QueryError as error:
+        if _is_path(text):
+            wrong = PathInsteadOfQuery(path=text, span=Span(0, len(text)))
+            wrong.located(text, name)
+            raise wrong from None
         shown = without_surrogates(text)
         for each in (error, *error.also):
             each.located(shown, name)
         raise
+
+
+EXTENSIONS = (".spaseq", ".epsparql", ".rsepql", ".rspql", ".csparql", ".rq", ".sparql")
+"""How the names of query files end."""
+
+
+def _is_path(text: str) -> bool:
+    """True if a text that is no query is the path of one."""
+    if "\n" in text or "{" in text:
+        return False
+    if text.lower().endswith(EXTENSIONS):
+        return True
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long for a path, or a null character
+        return False
 
 
 def _parse(text: str, dialect: Dialect, base: str | None) -> object:
@@ -63,7 +86,7 @@ def _parse(text: str, dialect: Dialect, base: str | None) -> object:
     try:
         tree = run(dialect.table, Lexer(source, _vocabulary(dialect.name)), actions)
     except Rejected as rejected:
-        raise syntax_error(rejected, text) from None
+        raise syntax_error(rejected, text, dialect.name) from None
     _check_depth(tree)
     _raise_all(actions.errors + dialect.check(tree))
     return tree

@@ -239,7 +239,10 @@ def test_an_unregistered_background_graph_ends_with_status_two(folder: Path) -> 
     Path("kb.ttl").write_text('<http://ex.org/H1> <http://ex.org/name> "H" .', encoding="utf-8")
     done = run("kb.spaseq", "--stream", "S1=two.nq")
     assert done.exit_code == 2
-    assert "no background graph is registered as <http://ex.org/db>" in done.stderr
+    assert done.stderr == (
+        "error: no background graph is registered as <http://ex.org/db>: say `--kb http://ex.org/db=PATH`; "
+        "registered: none\n"
+    )
     assert len(run("kb.spaseq", "--stream", "S1=two.nq", "--kb", f"{EX}db=kb.ttl").stdout.splitlines()) == 1
 
 

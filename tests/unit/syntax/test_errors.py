@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -79,6 +80,48 @@ SPASEQ = [
     (errors.UnexpectedToken, "SELECT REDUCED ?x FROM STREAM S <urn:s> {}", 1, 8, "`DISTINCT`"),
     (errors.UnexpectedEnd, STREAM + "{ SEQ (A", 2, 9, "a `)` may be missing"),
     (errors.BadCharacter, STREAM + "{ SEQ (A^) }", 2, 9, "in SEQ"),
+    (
+        errors.BadCharacter,
+        STREAM + "{ SEQ (A -> B) }",
+        2,
+        10,
+        "help: one step after another is written `A ; B`",
+    ),
+    (
+        errors.BadCharacter,
+        STREAM + "{ SEQ (A → B) }",
+        2,
+        10,
+        "help: one step after another is written `A ; B`",
+    ),
+    (
+        errors.BadCharacter,
+        STREAM + "{ SEQ (A => B) }",
+        2,
+        10,
+        "help: one step after another is written `A ; B`",
+    ),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (A then B) }", 2, 10, "help: one step after another is written"),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (!Late ; B) }", 2, 8, "the step that must not occur: `Late!`"),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (A ; !(B|C)) }", 2, 12, "the step that must not occur: `B!`"),
+    (errors.UnexpectedToken, STREAM + "WITHIN 1 HOUR {}", 2, 1, "WITHIN stands before FROM STREAM"),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (A) } WITHIN 1 HOUR", 2, 13, "WITHIN stands before FROM STREAM"),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (A) } LIMIT 5", 2, 13, "a SPAseq query has no LIMIT"),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (A) } OFFSET 5", 2, 13, "a SPAseq query has no LIMIT"),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (A) } GROUP BY ?x", 2, 13, "a SPAseq query has no GROUP BY"),
+    (errors.UnexpectedToken, STREAM + "GROUP BY ?x { SEQ (A) }", 2, 1, "PARTITION BY evaluates it for every"),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (A) } HAVING (?x)", 2, 13, "a SPAseq query has no GROUP BY"),
+    (errors.UnexpectedToken, STREAM + "{ SEQ (A) } ORDER BY ?x", 2, 13, "matches come in order of time"),
+    (
+        errors.UnexpectedToken,
+        STREAM + "{ SEQ (A) } PARTITION BY ?x",
+        2,
+        13,
+        "PARTITION BY stands after FROM STREAM",
+    ),
+    (errors.UnexpectedToken, "SELECT * WHERE { ?s ?p ?o }", 1, 10, "FROM STREAM name <iri>"),
+    (errors.PathInsteadOfQuery, "queries/rise.spaseq", 1, 1, "Path('queries/rise.spaseq').read_text()"),
+    (errors.PathInsteadOfQuery, __file__, 1, 1, "names a file"),
     (errors.TooDeep, STREAM + "{ SEQ (A" + "+" * 300 + ") }", 2, None, "levels"),
     (errors.NumberTooLong, STREAM + "{ SEQ (A{" + "1" * 2000 + "}) }", 2, 10, "2000 digits"),
     (
@@ -208,3 +251,19 @@ def test_an_unknown_dialect_is_an_invalid_argument() -> None:
     """The message lists the dialects there are."""
     with pytest.raises(InvalidArgument, match="did you mean `spaseq`"):
         parse("ASK {}", dialect="spasec")
+
+
+@pytest.mark.parametrize("text", ["SELECT * { } x.rq", "x" * 10_000, "a\0b", "no such file"])
+def test_a_wrong_query_that_is_no_path_is_told_as_a_query(text: str) -> None:
+    """Whatever the text, it is not looked for in the file system where it cannot be there."""
+    with pytest.raises(QueryError) as caught:
+        parse(text)
+    assert not isinstance(caught.value, errors.PathInsteadOfQuery)
+
+
+@pytest.mark.parametrize("given", [None, 5, b"ASK {}", Path("rise.spaseq"), ["ASK {}"]])
+def test_only_text_is_parsed(given: object) -> None:
+    """Anything else is refused with a sentence that shows it."""
+    for parser in (parse, parse_sparql):
+        with pytest.raises(InvalidArgument, match="a query is a text, not"):
+            parser(given)  # type: ignore[operator]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, described
 from spaseq.planner.explain.facts import explanation
 
 if TYPE_CHECKING:
@@ -15,8 +15,11 @@ FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 
 def explain(query: CompiledQuery, format: str = "text") -> str:  # noqa: A002 - the contract's name
     """The plan of a query: rewritten text, automaton, steps, variables, distribution and warnings."""
-    if format not in FORMATS:
-        raise InvalidArgument(f"`{format}` is not a format of explain; use one of {', '.join(FORMATS)}")
+    asked: object = format
+    if not isinstance(asked, str) or asked not in FORMATS:
+        raise InvalidArgument(
+            f"{described(asked)} is not a format of explain; use one of {', '.join(FORMATS)}"
+        )
     facts = explanation(query)
     match format:
         case "json":

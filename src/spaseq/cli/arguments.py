@@ -50,7 +50,7 @@ def pair(text: str, option: str, known: Collection[str]) -> tuple[str, str]:
 
 _MAPPINGS: Final = {"streams": "--stream", "knowledge": "--kb"}
 _NAMES: Final = (
-    "format", "lateness", "max_memory", "max_runs", "on_bad_input", "quarantine", "rdfs", "time_unit",
+    "format", "lateness", "layout", "max_memory", "max_runs", "on_bad_input", "quarantine", "rdfs", "time_unit",
     "timestamp_predicate", "triples_per_event",
 )  # fmt: skip
 """Arguments of the Python API that errors name, and options of the command line under the same name."""

@@ -241,8 +241,8 @@ def test_wrong_arguments_are_refused_before_anything_runs(tmp_path: Path) -> Non
         ("`csv` is not an event format", {"S1": path}, {"format": "csv"}),
         ("`h` is not a time unit", {"S1": path}, {"time_unit": "h"}),
         ("`ignore` is not a policy", {"S1": path}, {"on_bad_input": "ignore"}),
-        ("max_runs must be at least 1 or None, not 0", {"S1": path}, {"max_runs": 0}),
-        ("say `--triples-per-event`", {"S1": path}, {"format": "ntriples"}),
+        ("`max_runs=` is a number of at least 1, or None, not 0", {"S1": path}, {"max_runs": 0}),
+        ("say `triples_per_event=`", {"S1": path}, {"format": "ntriples"}),
     ]
     for words, streams, options in cases:
         with pytest.raises(spaseq.InvalidArgument) as caught:

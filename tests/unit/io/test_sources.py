@@ -56,7 +56,7 @@ def test_a_glob_gives_what_it_matches_sorted(tmp_path: Path) -> None:
         ("missing.nq", "does not exist"),
         ("*.nq", "no file matches"),
         (".", "has no file"),
-        ("plain", "--format"),
+        ("plain", "format="),
     ],
 )
 def test_what_names_no_event_file_is_refused(
@@ -123,7 +123,7 @@ def test_wrong_options_are_refused_at_the_door(options: dict[str, object], reaso
 def test_n_triples_need_to_be_told_how_many_make_an_event(tmp_path: Path) -> None:
     """They have no graphs."""
     (tmp_path / "a.nt").write_bytes(b"")
-    with pytest.raises(InvalidArgument, match="--triples-per-event"):
+    with pytest.raises(InvalidArgument, match="triples_per_event="):
         list(read_graph_events(tmp_path / "a.nt", stream="urn:s"))
 
 

@@ -186,6 +186,7 @@ def test_no_other_error_reaches_a_caller(name: str, tmp_path: Path, monkeypatch:
 COMMAND_LINE = ("cli/", "bench/", "workloads/", "testing/")
 OWN_WORDS = {
     "engine/output.py": "only `spaseq run` has an output",
+    "spark/command.py": "only `spaseq run` has requests",
     "spark/session.py": "sessions are made by `spaseq run` and `spaseq demo`",
     "spark/run_batches.py": "checkpoints are those of `spaseq run`",
     "spark/places.py": "options of spark-submit",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
@@ -17,7 +18,9 @@ NEEDED = ("pyspark", "pandas")
 CURE = "pip install 'spaseq[spark]'"
 
 
-def chosen_engine(asked: str | None, master: str | None = None) -> Literal["spark", "local"]:
+def chosen_engine(
+    asked: str | None, master: str | None = None, *, quiet: bool = False
+) -> Literal["spark", "local"]:
     """The engine that was asked for; by default Spark if it is installed, else this process, which is told."""
     if asked == "local":
         return "local"
@@ -28,10 +31,15 @@ def chosen_engine(asked: str | None, master: str | None = None) -> Literal["spar
         raise InvalidArgument(
             f"Spark is not installed ({' and '.join(missing)} missing): {CURE}, or use `--engine local`, which needs none"
         )
-    say("note", f"running in this process, as with `--engine local`: Spark is not installed ({CURE} adds it)")
+    if not quiet:
+        say(
+            "note",
+            f"running in this process, as with `--engine local`: Spark is not installed ({CURE} adds it)",
+        )
     return "local"
 
 
 def input_bytes(sources: Mapping[str, Iterable[Source]]) -> int:
-    """The size of all files, as they lie on the disk."""
-    return sum(source.path.stat().st_size for each in sources.values() for source in each)
+    """The size of all files, as they lie on the disk; what is no file, a pipe for example, is as large as anything."""
+    paths = [source.path for each in sources.values() for source in each]
+    return sum(path.stat().st_size if path.is_file() else sys.maxsize for path in paths)

@@ -63,7 +63,7 @@ def run(**given: Unpack[Arguments]) -> None:
         with _signals(stop), progress_bar(given["progress"], results_here=request.output is None) as screen:
             report = prepared.run(screen.show, silent if given["quiet"] else screen.warn)
         _tell(request, report)
-        if hint is not None and report.stopped is None:
+        if hint is not None and report.stopped is None and not given["quiet"]:
             say("note", hint)
         as_usual = report.stopped is None or request.follow
         raise SystemExit(0 if as_usual else 128 + (report.stopped or 0))
@@ -77,7 +77,7 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Run, s
             "matches on standard output cannot be taken back: after a crash those since the last "
             "checkpoint come again; give --output PATH to have each exactly once",
         )
-    if chosen_engine(given["engine"], given["master"]) == "local":
+    if chosen_engine(given["engine"], given["master"], quiet=given["quiet"]) == "local":
         from spaseq.engine.job import LocalRun
 
         return LocalRun(request, stop), None

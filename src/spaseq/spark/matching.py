@@ -276,8 +276,8 @@ def _job(
         bucket_places(buckets, partitions) if streaming else (),
         options.punctual,
         options.counts,
-        None if options.idle_after is None else _microseconds(options.idle_after, "idle_after"),
-        None if options.max_lead is None else _microseconds(options.max_lead, "max_lead"),
+        None if options.idle_after is None else as_duration(options.idle_after, "idle_after"),
+        None if options.max_lead is None else as_duration(options.max_lead, "max_lead"),
     )
 
 

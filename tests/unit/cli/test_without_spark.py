@@ -44,8 +44,9 @@ def test_the_first_query_runs_in_this_process_and_says_so() -> None:
 
 def test_nothing_is_said_to_those_who_asked_for_this_process() -> None:
     """There is nothing that they do not know."""
-    done = python(SPASEQ, "run", *FIRST, "--engine", "local")
-    assert (done.returncode, "Spark" in done.stderr) == (0, False)
+    for option in (["--engine", "local"], ["--quiet"]):
+        done = python(SPASEQ, "run", *FIRST, *option)
+        assert (done.returncode, "Spark" in done.stderr) == (0, False)
 
 
 @pytest.mark.parametrize("options", [["--engine", "spark"], ["--master", "local[2]"]])
@@ -114,4 +115,5 @@ def test_only_small_files_are_told_that_they_need_no_spark(tmp_path: Path) -> No
         file.write_bytes(b"x" * 1000)
     sources = {"http://ex.org/s": find_sources(files)}
     assert input_bytes(sources) == 2000
+    assert input_bytes({"http://ex.org/s": find_sources("/dev/stdin", "nquads")}) > settings().spark_bytes
     assert settings().spark_bytes == 16 << 20

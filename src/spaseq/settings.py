@@ -94,7 +94,13 @@ class Settings:
     )
     prepared_rows: int = _threshold(2_000, 2, "rows in total from which it is compiled in the background")
     initial_runs: int = _threshold(64, 1, "runs that a new automaton has room for")
-    swept_runs: int = _threshold(1 << 12, 2, "runs that come before dead ones are looked for")
+    swept_runs: int = _threshold(1 << 12, 2, "runs more than before from which the dead ones are dropped")
+    slice_work: int = _threshold(1 << 21, 7, "runs visited by compiled kernels between two looks at signals")
+    interpreted_work: int = _threshold(1 << 13, 5, "the same for interpreted kernels")
+    slice_matches: int = _threshold(1 << 14, 2, "matches that are handed on at a time")
+    slice_events: int = _threshold(1 << 16, 3, "events of matches that are handed on at a time")
+    collected_runs: int = _threshold(1 << 10, 2, "runs that one row extends at a time")
+    packed_rows: int = _threshold(1 << 16, 2, "rows of the automaton's memory that are moved at a time")
     spare_runs: int = _threshold(
         1 << 12, 1, "runs from which arrays that are 16 times too large are given up"
     )

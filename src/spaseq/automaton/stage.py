@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from types import ModuleType
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,15 +20,16 @@ import numpy.typing as npt
 from spaseq.automaton import kernels
 from spaseq.automaton.evaluator import Evaluator
 from spaseq.automaton.program import SequenceProgram
-from spaseq.automaton.state import Memory
+from spaseq.automaton.state import Memory, wrapping
 from spaseq.automaton.tables import (
     ALIVE,
+    AT,
     BLOCKED,
     CHOICE,
     IN,
     KEY,
     MATCHES,
-    MOST,
+    NEVER,
     OF,
     PARENT,
     ROW_TIME,
@@ -34,6 +38,7 @@ from spaseq.automaton.tables import (
     TIME,
     UNTIL,
     WAITING,
+    WORK,
     Ints,
     Longs,
     Rows,
@@ -43,6 +48,9 @@ from spaseq.automaton.tables import (
 from spaseq.automaton.tiers import Tiers
 from spaseq.automaton.verdicts import Events, Verdicts, iteration_values, last_event
 from spaseq.errors import SpaseqError
+from spaseq.settings import settings
+
+BEFORE_ALL: Final = int(np.iinfo(np.int64).min)
 
 
 class TooManyRuns(SpaseqError):
@@ -113,47 +121,69 @@ class SequenceStage:
         self._max_memory = max_memory
         self._with_events = with_events
         self._bag_slots = bag_slots
-        self._most = int(self.tables.sizes[MOST])
+        self._spent = 0
         self._nothing = self._found(np.zeros(0, np.int64), np.zeros(0, np.int64))
 
-    def step(self, rows: Rows, now: int, values: Callable[[], ValueArrays]) -> Found:
+    def step(self, rows: Rows, now: int, values: Callable[[], ValueArrays]) -> Iterator[tuple[Found, int]]:
         """Handle a batch of rows; events at ``now`` may still come, earlier ones may not.
 
-        ``values`` gives the values of all ids that exist when it is called.
+        Yields after every slice of work the matches it found, in order of time, and the instant before which no
+        more will be found. ``values`` gives the values of all ids that exist when it is called.
         """
+        memory, first = self.memory, 0
         known = values()  # here, and not in the thread that warms up: asking may decode new terms
-        self.memory.module = self._tiers.choose(len(rows), lambda module: self._warm_up(module, known))
-        found = list(self._advance(rows, known, values))
-        found.append(self._take())
-        found.append(self._take_waiting(now))
-        if self.memory.needs_sweep() or self._over_limit():
-            self.memory.sweep(now)
-            self._check_limit()
-        return _together(found)
-
-    def _advance(self, rows: Rows, known: ValueArrays, values: Callable[[], ValueArrays]) -> Iterator[Found]:
-        first, memory = 0, self.memory
-        with np.errstate(over="ignore"):  # the hash of the interpreted tier wraps around on purpose
-            while True:
+        self._tiers.count(len(rows), partial(self._warm_up, known))
+        while self._tiers.awaited:
+            self._tiers.wait()
+            yield self._nothing, BEFORE_ALL
+        memory.found.cursor[AT] = -1
+        memory.release()
+        self._begin_slice()
+        while True:
+            with wrapping():
                 why, row, count = memory.module.advance(
                     self.tables, memory.store, rows, first, memory.found, known
                 )
-                memory.peak = max(memory.peak, memory.runs)
-                if why == kernels.DONE:
-                    return
-                if why == kernels.NEEDS_VERDICT:
-                    self._verdicts.decide(memory, rows, row, count)
-                    memory.module.apply(self.tables, memory.store, rows, row, memory.found, count)
-                    known = values()  # a BIND may have made terms that the next rows compare
-                    first = row + 1
-                    continue
-                if memory.needs_sweep():
-                    yield self._take()
-                    memory.sweep(int(rows.times[row, ROW_TIME]), counted=False)
-                    self._check_limit()
-                memory.make_room(count, self._most)
+            memory.peak = max(memory.peak, memory.runs)
+            if why == kernels.DONE:
+                break
+            if why == kernels.NEEDS_VERDICT:
+                self._decide(rows, row, count)
+                known = values()  # a BIND may have made terms that the next rows compare
+                first = row + 1 if memory.found.cursor[AT] < 0 else row
+                continue
+            time, first, sweeps = int(rows.times[row, ROW_TIME]), row, memory.needs_sweep()
+            # A sweep must keep what matches rest on, so it is better to take them before, unless they are few.
+            if why == kernels.SLICED or (sweeps and 8 * memory.matches > settings().slice_matches):
+                yield from self._taken(time)
+            if why == kernels.SLICED:
+                self._tiers.count(self._spent, partial(self._warm_up, known))
+                self._begin_slice()
+            if sweeps:
+                memory.sweep(time, counted=False)
                 self._check_limit()
-                first = row
+            memory.make_room()
+            self._check_limit()
+        yield from self._taken(now)
+        if memory.needs_sweep() or self._over_limit():
+            memory.sweep(now)
+            self._check_limit()
+
+    def _begin_slice(self) -> None:
+        memory = self.memory
+        memory.module = self._tiers.module
+        interpreted = memory.module is kernels
+        self._spent = settings().prepared_rows if interpreted else 0
+        memory.found.cursor[WORK] = settings().interpreted_work if interpreted else settings().slice_work
+
+    def _decide(self, rows: Rows, row: int, count: int) -> None:
+        """Let the evaluator decide a portion of candidates, and do what it says; a slice has time for some of these."""
+        memory = self.memory
+        self._verdicts.decide(memory, rows, row, count)
+        with wrapping():
+            memory.module.apply(self.tables, memory.store, rows, row, memory.found, count)
+        whole = settings().interpreted_work if memory.module is kernels else settings().slice_work
+        memory.found.cursor[WORK] -= whole * (64 + count) // (1 << 14)
 
     def _over_limit(self) -> bool:
         many = self._max_runs is not None and self.memory.runs > self._max_runs
@@ -178,34 +208,61 @@ class SequenceStage:
 
     # --- matches --------------------------------------------------------------------------------
 
-    def _take(self) -> Found:
-        """The matches found since the last time."""
+    def _taken(self, until: int) -> Iterator[tuple[Found, int]]:
+        """The matches found since the last time, in order of time; later ones are at ``until`` or after it."""
         store = self.memory.store
         count = int(store.counts[MATCHES])
-        if count == 0:
-            return self._nothing
-        partials, time = store.matches[:count, 0].copy(), store.matches[:count, 1].copy()
         store.counts[MATCHES] = 0
-        return self._found(partials, time)
+        partials, time = store.matches[:count, 0], store.matches[:count, 1]
+        due, ends = self._due(until)
+        if len(due):
+            partials, time = np.concatenate([partials, due]), np.concatenate([time, ends])
+        if not len(time):
+            yield self._nothing, until
+        else:
+            order = np.lexsort((store.partials[partials, START], time))
+            partials, time = partials[order], time[order]
+            for begin, end in pairwise([0, *self._cuts(partials), len(time)]):
+                found = self._found(partials[begin:end], time[begin:end])
+                yield found, int(time[end]) if end < len(time) else until
+        self.memory.release()
 
-    def _take_waiting(self, now: int) -> Found:
+    def _cuts(self, partials: Longs) -> list[int]:
+        """Where to cut matches into pieces that are made and written in a moment."""
+        size = settings().slice_matches
+        if not self._with_events and not self._bag_slots:
+            return list(range(size, len(partials), size))
+        store, chain = self.memory.store, partials
+        events = np.zeros(len(partials), np.int64)
+        while (going := chain >= 0).any():
+            events += going
+            chain = np.where(going, store.partials[chain, PARENT], -1)
+        total = np.cumsum(events)
+        cuts: list[int] = []
+        begin = 0
+        while True:
+            limit = settings().slice_events + (int(total[begin - 1]) if begin else 0)
+            begin = max(begin + 1, min(begin + size, int(np.searchsorted(total, limit, "right"))))
+            if begin >= len(partials):
+                return cuts
+            cuts.append(begin)
+
+    def _due(self, until: int) -> tuple[Longs, Longs]:
         """Runs behind a trailing negation whose window has ended: matches, unless they were guarded."""
-        store = self.memory.store
+        memory, store = self.memory, self.memory.store
         count = int(store.counts[WAITING])
-        if count == 0:
-            return self._nothing
+        if memory.first_deadline() >= until:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         waiting = store.waiting[:count]
-        until = store.runs[waiting, UNTIL]
-        due = until < now
-        if not due.any():
-            return self._nothing
+        ends = store.runs[waiting, UNTIL]
+        due = ends < until
         over, kept = waiting[due], waiting[~due]
-        clear = over[store.runs[over, BLOCKED] > until[due]]
-        partials, ends = store.runs[clear, OF], store.runs[clear, UNTIL]
+        clear = over[store.runs[over, BLOCKED] > ends[due]]
         store.runs[over, ALIVE] = 0
         store.waiting[: len(kept)] = kept
         store.counts[WAITING] = len(kept)
-        return self._found(partials, ends)
+        memory.deadlines = len(kept), int(ends[~due].min(initial=NEVER))
+        return store.runs[clear, OF], store.runs[clear, UNTIL]
 
     def _found(self, partials: Longs, time: Longs) -> Found:
         store, (slots, tracks, counters) = self.memory.store, self.tables.sizes[:3]
@@ -237,7 +294,7 @@ class SequenceStage:
             partial = int(store.partials[partial, PARENT])
         return chain[::-1]
 
-    def _warm_up(self, module: ModuleType, values: ValueArrays) -> None:
+    def _warm_up(self, values: ValueArrays, module: ModuleType) -> None:
         """Compile every kernel by running it on one row without candidates."""
         memory = Memory.of(self.tables)
         rows = Rows(
@@ -250,28 +307,3 @@ class SequenceStage:
         module.apply(self.tables, memory.store, rows, 0, memory.found, 0)
         module.mark(memory.store, np.zeros(0, np.bool_))
         module.reenter(self.tables, memory.store)
-
-
-def _together(parts: list[Found]) -> Found:
-    """All matches in order of their instant, then of their start."""
-    parts = [part for part in parts if len(part)] or parts[:1]
-    if len(parts) == 1 and len(parts[0]) < 2:
-        return parts[0]
-    time = np.concatenate([part.time for part in parts])
-    start = np.concatenate([part.start for part in parts])
-    order = np.lexsort((start, time))
-    chains = [chain for part in parts for chain in part.chains]
-    bags = {slot: [bag for part in parts for bag in part.bags[slot]] for slot in parts[0].bags}
-    told = {gpm: [event for part in parts for event in part.told[gpm]] for gpm in parts[0].told}
-    return Found(
-        time[order],
-        start[order],
-        np.concatenate([part.slots for part in parts])[order],
-        np.concatenate([part.tracks for part in parts])[order],
-        np.concatenate([part.counters for part in parts])[order],
-        [chains[index] for index in order] if chains else [],
-        {slot: [bag[index] for index in order] for slot, bag in bags.items()},
-        {gpm: [events[index] for index in order] for gpm, events in told.items()},
-        np.concatenate([part.last for part in parts])[order],
-        np.concatenate([part.keys for part in parts])[order],
-    )

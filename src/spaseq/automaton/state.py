@@ -18,14 +18,20 @@ from spaseq.automaton.conditions import MAX_DEPTH
 from spaseq.automaton.program import NEXT, STRICT, WAIT
 from spaseq.automaton.tables import (
     ALIVE,
+    BEFORE,
     BLOCKED,
     CHOICE_ASSIGNS,
+    CHOICE_BEGINS,
+    CHOICE_RECALLS,
     DEAD,
     DEADLINE,
+    ENTRY,
     IN,
     KEY,
     LOW,
     MATCHES,
+    MOST,
+    NEVER,
     OF,
     ORDINAL,
     PARENT,
@@ -49,6 +55,11 @@ from spaseq.settings import settings
 STACK = MAX_DEPTH + 8
 
 
+def wrapping() -> np.errstate:
+    """Around calls of kernels: the hash of the interpreted tier wraps around on purpose."""
+    return np.errstate(over="ignore")
+
+
 def new_store(tables: Tables, partials: int | None = None, runs: int | None = None) -> Store:
     """An empty store with room for this many partials and runs."""
     partials = settings().initial_runs if partials is None else partials
@@ -63,7 +74,7 @@ def new_store(tables: Tables, partials: int | None = None, runs: int | None = No
         runs=np.zeros((runs, UNTIL + 1), np.int64),
         entries=np.full(runs * subs, -1, np.int32),
         buckets=np.full(_power_of_two(runs * subs), -1, np.int32),
-        matches=np.zeros((runs, 2), np.int64),
+        matches=np.zeros((matches_for(tables, runs), 2), np.int64),
         waiting=np.zeros(runs, np.int32),
     )
 
@@ -141,6 +152,8 @@ class Memory:
     keys: Keys
     live: int = 0
     """Runs that the last sweep kept."""
+    kept: int = 0
+    """Partials that there were after all were last numbered anew."""
     peak: int = 0
     """The most runs that ever waited at one time, the dead between two sweeps included."""
     replaced: int = 0
@@ -149,10 +162,15 @@ class Memory:
     """Whether arrays are used again after a sweep."""
     module: ModuleType = kernels
     """The tier of kernels in use."""
+    deadlines: tuple[int, int] = (0, NEVER)
+    """How many waiting runs were looked at, and the first of their deadlines."""
+    mark: tuple[int, int, int] = (0, 0, 0)
+    """Partials, runs and renumberings at the last `release`."""
 
     @staticmethod
     def of(tables: Tables) -> Memory:
-        return Memory(tables, new_store(tables), new_candidates(tables, settings().initial_runs), Keys())
+        store = new_store(tables)
+        return Memory(tables, store, new_candidates(tables, len(store.runs)), Keys())
 
     @property
     def runs(self) -> int:
@@ -160,43 +178,68 @@ class Memory:
         return int(self.store.counts[RUNS] - self.store.counts[DEAD])
 
     @property
+    def matches(self) -> int:
+        """Matches that were found and not taken."""
+        return int(self.store.counts[MATCHES])
+
+    @property
     def bytes(self) -> int:
         """The size of all arrays."""
         return sum(array.nbytes for array in self.store)
 
     def needs_sweep(self) -> bool:
-        """True when at least as many runs came since the last sweep as it kept."""
-        return int(self.store.counts[RUNS]) > 2 * self.live + settings().swept_runs
+        """True when at least as many runs, or partials, came since the last sweep as it kept."""
+        counts, least, cells = self.store.counts, settings().swept_runs, len(self.found.cells)
+        runs = int(counts[RUNS]) + cells * int(self.tables.sizes[MOST])
+        return bool(runs > 2 * self.live + least or counts[PARTIALS] + cells > 2 * (self.kept + least))
 
-    def make_room(self, candidates: int, most: int) -> None:
-        """Grow what is too small for this many candidates, each with this many runs."""
-        if candidates < 0:
-            self.found = new_candidates(self.tables, 2 * len(self.found.cells))
-            candidates = len(self.found.cells)
+    def release(self) -> None:
+        """Drop the partials since the last call if no run came with them: only matches, now taken, rested on them."""
         counts = self.store.counts
-        partials = _room(len(self.store.partials), int(counts[PARTIALS]) + candidates)
-        runs = _room(len(self.store.runs), int(counts[RUNS]) + candidates * most)
-        matches = _room(len(self.store.matches), int(counts[MATCHES]) + candidates * most)
-        waiting = _room(len(self.store.waiting), int(counts[WAITING]) + candidates * most)
-        self._resize(partials, runs, matches, waiting)
+        partials, runs, replaced = self.mark
+        if replaced == self.replaced and runs == counts[RUNS]:
+            counts[PARTIALS] = partials
+        self.mark = int(counts[PARTIALS]), int(counts[RUNS]), self.replaced
 
-    def _resize(self, partials: int, runs: int, matches: int, waiting: int) -> None:
-        old = self.store
+    def first_deadline(self) -> int:
+        """A time at or before the first deadline of the runs that wait for the end of their window."""
+        store = self.store
+        known, first = self.deadlines
+        count = int(store.counts[WAITING])
+        if known < count:
+            fresh = store.waiting[known:count]
+            first = min(first, int(store.runs[fresh, UNTIL].min()))
+            self.deadlines = count, first
+        return first
+
+    def make_room(self) -> None:
+        """Grow what is too small for one more portion of candidates."""
+        counts, cells = self.store.counts, len(self.found.cells)
+        most = cells * int(self.tables.sizes[MOST])
+        partials = _room(len(self.store.partials), int(counts[PARTIALS]) + cells)
+        runs = _room(len(self.store.runs), int(counts[RUNS]) + most)
+        waiting = _room(len(self.store.waiting), int(counts[WAITING]) + most)
+        self._resize(partials, runs, waiting)
+
+    def _resize(self, partials: int, runs: int, waiting: int) -> None:
+        """Longer arrays, one by one, so that no more than one is there twice."""
         subs = 1 << int(self.tables.sizes[SHIFT])
-        rehash = runs != len(old.runs)
-        fields: dict[str, Any] = {
-            "partials": _resized(old.partials, partials),
-            "slots": _resized(old.slots, partials),
-            "events": _resized(old.events, partials),
-            "runs": _resized(old.runs, runs),
-            "entries": _resized(old.entries, runs * subs),
-            "matches": _resized(old.matches, matches),
-            "waiting": _resized(old.waiting, waiting),
+        rehash = runs != len(self.store.runs)
+        lengths = {
+            "partials": partials,
+            "slots": partials,
+            "events": partials,
+            "runs": runs,
+            "entries": runs * subs,
+            "matches": matches_for(self.tables, runs),
+            "waiting": waiting,
         }
+        for name, length in lengths.items():
+            longer: Any = _resized(getattr(self.store, name), length)
+            self.store = self.store._replace(**{name: longer})
         if rehash:
-            fields["buckets"] = np.full(_power_of_two(runs * subs), -1, np.int32)
-        self.store = old._replace(**fields)
-        if rehash:
+            self.store = self.store._replace(buckets=np.empty(_power_of_two(runs * subs), np.int32))
+            self._fit_candidates(runs)
             self.rebuild()
 
     # --- forgetting -----------------------------------------------------------------------------
@@ -227,21 +270,36 @@ class Memory:
         return np.asarray(alive, np.bool_)
 
     def sweep(self, time: int, *, counted: bool = True) -> None:
-        """Keep the runs that live and the partials they rest on; matches must have been taken before."""
+        """Keep the runs that live, and the partials that they and the matches not yet taken rest on."""
         store = self.store
-        assert store.counts[MATCHES] == 0, "matches are taken before a sweep"
         runs = np.flatnonzero(self.alive(time, counted=counted))
+        matches = store.matches[: int(store.counts[MATCHES]), 0]
         keep = np.zeros(int(store.counts[PARTIALS]), np.bool_)
         keep[store.runs[runs, OF]] = True
+        keep[matches] = True
         self.module.mark(store, keep)
         partials = np.flatnonzero(keep)
-        number = np.full(len(keep) + 1, -1, np.int64)  # the last one answers for parent -1
-        number[partials] = np.arange(len(partials))
-        packed, waiting = store.partials[partials], store.runs[runs]
-        packed[:, PARENT] = number[packed[:, PARENT]]
-        waiting[:, OF] = number[waiting[:, OF]]
-        self.replace(packed, store.slots[partials], store.events[partials], waiting)
+        number = np.cumsum(keep) - 1
+        for array in (store.partials, store.slots, store.events):
+            _pack(array, partials)
+        _pack(store.runs, runs)
+        parents, owners = store.partials[: len(partials), PARENT], store.runs[: len(runs), OF]
+        parents[:] = np.where(parents < 0, -1, number[parents])
+        owners[:] = number[owners]
+        matches[:] = number[matches]
+        self._follow(runs)
+        self._settle(len(partials), len(runs))
         self.live = len(runs)
+
+    def _follow(self, kept: npt.NDArray[np.intp]) -> None:
+        """Let a cursor in the middle of a row point to the same run, or to the next one that was kept."""
+        cursor, shift = self.found.cursor, int(self.tables.sizes[SHIFT])
+        run = int(cursor[ENTRY]) >> shift
+        number = int(np.searchsorted(kept, run))
+        if number < len(kept) and kept[number] == run:
+            cursor[ENTRY] += (number - run) << shift
+        else:
+            cursor[ENTRY] = (number << shift) - 1
 
     def has_idle_keys(self) -> bool:
         """True when so many partitions came that a sweep pays, which looks at all runs and all partitions."""
@@ -278,46 +336,87 @@ class Memory:
 
     def rebuild(self) -> None:
         """Enter all runs anew, after their ids have changed."""
-        with np.errstate(over="ignore"):
+        self.found.cursor[BEFORE] = -1
+        with wrapping():
             self.module.reenter(self.tables, self.store)
-
-    def _recycled(self, partials: int, runs: int) -> Store:
-        """The same arrays for new content, unless they are far too large or too small for it."""
-        store = self.store
-        spare = max(len(store.partials), len(store.runs)) > 16 * max(partials, runs, settings().spare_runs)
-        if not self.recycle or spare or len(store.partials) < partials or len(store.runs) < runs:
-            return new_store(
-                self.tables,
-                _room(settings().initial_runs, 2 * partials),
-                _room(settings().initial_runs, 2 * runs),
-            )
-        store.counts[:] = 0
-        return store
 
     def replace(self, partials: Longs, slots: Ints, events: Longs, runs: Longs) -> None:
         """Let these partials and runs be all there is, packed, and enter the runs anew."""
+        if len(self.store.partials) < len(partials) or len(self.store.runs) < len(runs):
+            self.store = self._new_store(len(partials), len(runs))
+        self._fill(partials, slots, events, runs)
+        self._settle(len(partials), len(runs))
+
+    def _settle(self, partials: int, runs: int) -> None:
+        """Let the first partials and runs be all there is; arrays that are far too large are given back."""
         self.replaced += 1
-        fresh = self._recycled(len(partials), len(runs))
-        fresh.partials[: len(partials)] = partials
-        fresh.slots[: len(partials)] = slots
-        fresh.events[: len(partials)] = events
-        fresh.runs[: len(runs)] = runs
-        fresh.counts[PARTIALS], fresh.counts[RUNS] = len(partials), len(runs)
-        operator = self.tables.transitions[runs[:, IN], TRANSITION_OPERATOR]
-        waiting = np.flatnonzero((operator == WAIT) & (runs[:, ALIVE] == 1))
-        fresh.waiting[: len(waiting)] = waiting
-        fresh.counts[WAITING] = len(waiting)
-        self.store = fresh
+        self.kept = partials
+        old = self.store
+        spare = max(len(old.partials), len(old.runs)) > 16 * max(partials, runs, settings().spare_runs)
+        if spare or not self.recycle:
+            self.store = self._new_store(partials, runs)
+            self._fill(old.partials[:partials], old.slots[:partials], old.events[:partials], old.runs[:runs])
+            self.store = self.store._replace(matches=old.matches)
+        store = self.store
+        store.counts[:] = partials, runs, old.counts[MATCHES], 0, 0
+        kept = store.runs[:runs]
+        operator = self.tables.transitions[kept[:, IN], TRANSITION_OPERATOR]
+        waiting = np.flatnonzero((operator == WAIT) & (kept[:, ALIVE] == 1))
+        store.waiting[: len(waiting)] = waiting
+        store.counts[WAITING] = len(waiting)
+        self.deadlines = 0, NEVER
         self.rebuild()
 
+    def _new_store(self, partials: int, runs: int) -> Store:
+        """A store with room for twice as much."""
+        least = settings().initial_runs
+        store = new_store(self.tables, _room(least, 2 * partials), _room(least, 2 * runs))
+        self._fit_candidates(len(store.runs))
+        return store
 
-def new_candidates(tables: Tables, size: int) -> Candidates:
-    """Scratch space for this many candidates."""
+    def _fill(self, partials: Longs, slots: Ints, events: Longs, runs: Longs) -> None:
+        store = self.store
+        store.partials[: len(partials)] = partials
+        store.slots[: len(partials)] = slots
+        store.events[: len(partials)] = events
+        store.runs[: len(runs)] = runs
+
+    def _fit_candidates(self, runs: int) -> None:
+        """As many cells as suit this many runs; the cursor stays."""
+        if len(self.found.cells) != cells_for(self.tables, runs):
+            self.found = new_candidates(self.tables, runs)._replace(cursor=self.found.cursor)
+
+
+def cells_for(tables: Tables, runs: int) -> int:
+    """The size of a portion of candidates: enough for those that have no run yet, and for one that has."""
+    choices = tables.choices
+    begins = choices[:, CHOICE_BEGINS + 1] - choices[:, CHOICE_BEGINS]
+    recalls = choices[:, CHOICE_RECALLS + 1] - choices[:, CHOICE_RECALLS]
+    least = int((begins + recalls).max()) + 1
+    return max(least, min(settings().collected_runs, runs // (4 * int(tables.sizes[MOST]))))
+
+
+def matches_for(tables: Tables, runs: int) -> int:
+    """Room for the matches of a slice, and of the portion that completes it."""
+    return settings().slice_matches + int(tables.sizes[MOST]) * cells_for(tables, runs)
+
+
+def new_candidates(tables: Tables, runs: int) -> Candidates:
+    """Scratch space for a portion of candidates, where there is room for this many runs."""
     assigned = tables.choices[:, CHOICE_ASSIGNS + 1] - tables.choices[:, CHOICE_ASSIGNS]
     return Candidates(
-        cells=np.zeros((size, 3 + int(assigned.max(initial=0))), np.int32),
+        cells=np.zeros((cells_for(tables, runs), 3 + int(assigned.max(initial=0))), np.int32),
+        cursor=np.array([-1, 0, -1, 0], np.int64),
         stack=np.zeros((STACK, 4), np.float64),
     )
+
+
+def _pack(array: npt.NDArray[Any], kept: npt.NDArray[np.intp]) -> None:
+    """Move these rows, in ascending order, to the front; some at a time, so that no copy is large."""
+    size = settings().packed_rows
+    for at in range(0, len(kept), size):
+        rows = kept[at : at + size]
+        array[at : at + len(rows)] = array[rows]
 
 
 def _room(now: int, needed: int) -> int:

@@ -326,14 +326,20 @@ class Store(NamedTuple):
     waiting: Ints
 
 
+AT, ENTRY, BEFORE, WORK = range(4)
+
+
 class Candidates(NamedTuple):
     """What one row may do: scratch space between collecting and applying.
 
     A cell has a run (or BEGINS, RECALLS), its target (a transition for those two, else a subscription),
-    the verdict, and the assigned values.
+    the verdict, and the assigned values. A row with more candidates than cells is handled in portions.
     """
 
     cells: Ints
+    cursor: Longs
+    """Where the next portion of a row begins: the subscription's place in ``flat`` (-1 for a new row), the entry, and
+    the entry before it (-1 if it must be looked for); last, how much work is left in this slice."""
     stack: npt.NDArray[np.float64]
     """The stack of a condition."""
 

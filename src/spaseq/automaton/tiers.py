@@ -1,7 +1,7 @@
 """Two tiers of the same kernels: interpreted for small inputs, compiled for large ones.
 
 The compiled tier is the package `kernels` loaded a second time with every function turned into a Numba
-kernel. A big batch loads it at once; many small ones load it in the background, so that no single event
+kernel. A big batch waits until it is loaded; many small ones go on meanwhile, so that no single event
 waits for a compiler. Once a process has it ready, everybody uses it.
 """
 
@@ -12,12 +12,14 @@ import sys
 import threading
 from collections.abc import Callable
 from types import ModuleType
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from spaseq.automaton import kernels
 from spaseq.settings import settings
 
 _NAME = "spaseq.automaton.kernels_compiled"
+_MOMENT: Final = 0.1
+"""Seconds that `Tiers.wait` takes at most."""
 _lock = threading.Lock()
 
 
@@ -37,7 +39,10 @@ def compiled() -> ModuleType:
 
 
 class Tiers:
-    """Chooses the tier for each batch of rows."""
+    """Chooses the tier by the rows there are.
+
+    Kernels are compiled in another thread also where a batch waits for them: who waits can still hear a signal.
+    """
 
     _warm: ClassVar[ModuleType | None] = None
     """The compiled tier, once every kernel of it has been called in this process."""
@@ -49,29 +54,40 @@ class Tiers:
         self._rows = 0
         self._ready: ModuleType | None = None
         self._warming: threading.Thread | None = None
+        self._failure: Exception | None = None
+        self.awaited = False
+        """True if the rows are so many that they should wait for the compiled tier."""
 
-    def choose(self, rows: int, warm_up: Callable[[ModuleType], None]) -> ModuleType:
-        """The module whose functions handle this many rows; ``warm_up`` compiles what will be called."""
+    def count(self, rows: int, warm_up: Callable[[ModuleType], None]) -> None:
+        """There are this many rows more; ``warm_up`` compiles what will be called for them."""
         self._rows += rows
-        if not self._allowed:
-            return kernels
-        if self._ready is None:
-            self._ready = Tiers._warm
-        if self._ready is not None:
-            return self._chosen
-        if rows >= self._at_once:
-            self._prepare(warm_up)
-        elif self._rows >= settings().prepared_rows and self._warming is None:
+        if not self._allowed or self.module is not kernels:
+            return
+        self.awaited = rows >= self._at_once
+        if self._warming is None and (self.awaited or self._rows >= settings().prepared_rows):
             self._warming = threading.Thread(target=self._prepare, args=(warm_up,), daemon=True)
             self._warming.start()
-        return self._chosen
+
+    def wait(self) -> None:
+        """Wait a moment for the compiled tier."""
+        assert self._warming is not None
+        self._warming.join(_MOMENT)
+        self.awaited = self.module is kernels
 
     @property
-    def _chosen(self) -> ModuleType:
+    def module(self) -> ModuleType:
         """What is ready by now."""
+        if self._failure is not None:
+            raise self._failure
+        if self._ready is None and self._allowed:
+            self._ready = Tiers._warm
         return kernels if self._ready is None else self._ready
 
     def _prepare(self, warm_up: Callable[[ModuleType], None]) -> None:
-        module = compiled()
-        warm_up(module)
-        self._ready = Tiers._warm = module
+        try:
+            module = compiled()
+            warm_up(module)
+        except Exception as failure:  # noqa: BLE001 - whoever asks for the module gets it
+            self._failure = failure
+        else:
+            self._ready = Tiers._warm = module

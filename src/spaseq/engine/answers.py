@@ -263,8 +263,12 @@ def matches(
     dictionary: TermDictionary,
     normal_text: str,
     numbering: Numbering | None = None,
+    first: int = 0,
 ) -> Iterator[Match]:
-    """The answers as the objects users see; with a numbering, each has its identity."""
+    """The answers as the objects users see; with a numbering, each has its identity.
+
+    ``first`` is how many answers there were before; it keeps the blank nodes of CONSTRUCT apart without identities.
+    """
     form, streams = program.query.rewritten.form, program.streams
     keys = answer_keys(form, answers, normal_text, dictionary.ntriples)
     for row in range(len(answers)):
@@ -279,7 +283,7 @@ def matches(
             identity = match_identity(key, numbering.next(int(answers.time[row]), key))
         triples = None
         if isinstance(form, ConstructForm):
-            label = identity.rsplit(":", 1)[-1][:16] or f"{answers.time[row]}-{row}"
+            label = identity.rsplit(":", 1)[-1][:16] or f"{answers.time[row]}-{first + row}"
             triples, bindings = constructed(form.template, bindings, label), {}
         yield Match(
             int(answers.time[row]),

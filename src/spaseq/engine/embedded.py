@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Literal, NamedNode
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.answers import Answers
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.encode import encode_pushed
@@ -138,7 +137,7 @@ class Engine:
         self.metrics.events += len(plain) - len(late)
         self.metrics.late += len(late)
         self.late_events += [plain[int(number)] for number in late]
-        return list(self._matches(self._step(ready, self.buffer.watermark)))
+        return self._step(ready, self.buffer.watermark)
 
     def _believed(self, events: list[GraphEvent]) -> list[GraphEvent]:
         """The events that are not too far ahead of the clock; the others are kept apart."""
@@ -154,13 +153,13 @@ class Engine:
         """Say that no event before this time will come any more."""
         self._check_open()
         instant = instant_of(time)
-        return list(self._matches(self._step(self.buffer.advance_to(instant), self.buffer.watermark)))
+        return self._step(self.buffer.advance_to(instant), self.buffer.watermark)
 
     def finish(self) -> list[Match]:
         """Say that no event will come any more; the engine takes none after this."""
         self._check_open()
         ready = self.buffer.advance_to(FOREVER)
-        found = list(self._matches(self._step(ready, FOREVER)))
+        found = self._step(ready, FOREVER)
         self._finished = True
         return found
 
@@ -203,17 +202,16 @@ class Engine:
 
     # --- work -----------------------------------------------------------------------------------
 
-    def _step(self, ready: EventBatch, now: int) -> Answers:
-        answers = self.machine.step(ready, now)
+    def _step(self, ready: EventBatch, now: int) -> list[Match]:
+        found: list[Match] = []
+        for answers in self.machine.step(ready, now):
+            found += self.machine.matches(answers)
         memory = self.machine.stage.memory
-        self.metrics.matches += len(answers)
+        self.metrics.matches += len(found)
         self.metrics.runs, self.metrics.peak_runs = memory.runs, memory.peak
         self.metrics.held = len(self.buffer)
-        return answers
-
-    def _matches(self, answers: Answers) -> Iterator[Match]:
-        yield from self.machine.matches(answers)
         self._compact()
+        return found
 
     def _compact(self) -> None:
         """Keep the dictionary from growing for ever on an endless stream."""

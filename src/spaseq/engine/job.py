@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from spaseq.engine.checkpoint import Checkpoint, Progress, hold, inputs_identity, load, save
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
@@ -28,6 +29,9 @@ from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
 from spaseq.io.bad_input import BadInputHandler
 from spaseq.io.layouts import FOLLOWED
 from spaseq.io.quarantine import QuarantineFile
+
+PATIENCE: Final = 0.5
+"""Seconds that a step may go on after a signal, so that its end can be kept in a checkpoint."""
 
 
 class LocalRun:
@@ -177,6 +181,8 @@ class _Work:
         )
         self._saved = time.monotonic()
         self._changed = True
+        self._midway = False
+        self._patience = 0.0 if request.checkpoint is None else PATIENCE
         counts = tuple(each.matches for each in run.session.runs)
         self._first = replace(progress, output=self._out.length, matches=counts)
         self._supply: Supply | None = None
@@ -194,7 +200,7 @@ class _Work:
             stopped = self._run.stop.signal
             if self._run.request.checkpoint is None:
                 self._sink.close()
-            else:
+            elif not self._midway:  # else the last checkpoint stands, and what came after it is done again
                 self._save(self._progress())
         self._out.flush()
         self._reports.notices.flush()
@@ -204,12 +210,14 @@ class _Work:
         supply, opener = self._run.supply(self._reports, self._rest, self._stack)
         self._supply = supply
         for portion in with_end(supply.portions()):
+            self._expected = opener.expected if self._run.buffer is None else None
+            self._midway = True
             for query, answers in self._session.step(portion):
                 self._sink.write(query, answers)
-            self._out.flush()
-            self._changed = True
-            self._expected = opener.expected if self._run.buffer is None else None
-            show(self.status)
+                self._out.flush()
+                show(self.status)
+                self._run.stop.poll(self._patience)
+            self._midway, self._changed = False, True
             if self._session.finished:
                 return
             self._session.compact([supply])

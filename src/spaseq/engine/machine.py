@@ -32,7 +32,7 @@ from spaseq.engine.answers import (
 )
 from spaseq.engine.events import EventLog
 from spaseq.errors import InvalidArgument, described
-from spaseq.model.batch import EMPTY, EventBatch
+from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.model.matches import Match, Numbering, match_identity
@@ -108,6 +108,7 @@ class Machine:
         self.open_answers: Answers | None = None
         """Answers of an instant that is not over, where DISTINCT or ASK must still choose."""
         self.answered = False
+        self._made = 0
         self.numbering = Numbering() if self.events.with_digests else None
         """Numbers equal matches, which is part of their identity; None if identities are not asked for."""
         self._normal_text = program.query.normal_text if self.events.with_digests else ""
@@ -125,8 +126,12 @@ class Machine:
         chooses = isinstance(query.form, SelectForm) and query.form.distinct
         return chooses or isinstance(query.form, AskForm) or query.skip_past
 
-    def step(self, batch: EventBatch, now: int) -> Answers:
-        """Handle events in time order; events at ``now`` may still come, earlier ones may not."""
+    def step(self, batch: EventBatch, now: int) -> Iterator[Answers]:
+        """Handle events in time order; events at ``now`` may still come, earlier ones may not.
+
+        Yields after every slice of work the answers that became certain, in order of time. The ids of answers are
+        good until the next step.
+        """
         tables = match_gpms(
             self.program, batch, self.dictionary, self.knowledge, self._now, observed=self._observed
         )
@@ -134,7 +139,7 @@ class Machine:
         if self.events.with_digests:
             taken = np.unique(np.concatenate([NONE, *(table.events for table in tables.values())]))
         serials = self.events.append(batch, taken, self.dictionary, self.program.streams)
-        return self.step_tables(tables, batch.times, serials, self._partition(batch, tables), now)
+        yield from self.step_tables(tables, batch.times, serials, self._partition(batch, tables), now)
 
     def step_tables(
         self,
@@ -144,26 +149,25 @@ class Machine:
         partition: tuple[Longs, npt.NDArray[np.int32]] | None,
         now: int,
         owned: Callable[[Found], npt.NDArray[np.bool_]] | None = None,
-    ) -> Answers:
+    ) -> Iterator[Answers]:
         """The sequence stage alone, for hosts whose GPM stage runs elsewhere; arguments as for `Assembler.rows`.
 
         ``owned`` tells which matches are this machine's to report, where others see the same rows.
         """
         rows = self.assembler.rows(tables, times, serials, partition)
-        found = self.stage.step(rows, now, self._values)
-        if owned is not None and len(found):
-            found = found.take(np.flatnonzero(owned(found)))
-        answers = answer_columns(self.program, found, self.evaluator, self.events, self.dictionary.generation)
-        certain = self._certain(answers, now)
+        for found, until in self.stage.step(rows, now, self._values):
+            if owned is not None and len(found):
+                found = found.take(np.flatnonzero(owned(found)))
+            answers = answer_columns(
+                self.program, found, self.evaluator, self.events, self.dictionary.generation
+            )
+            yield self._certain(answers, until)
+            if self.answered:
+                return
         if self.stage.memory.has_idle_keys():
             self.stage.memory.sweep(now)
             self.forget_keys()
         self._forget_events()
-        return certain
-
-    def finish(self) -> Answers:
-        """No event will come any more: everything that waited for time is decided."""
-        return self.step(EMPTY, FOREVER)
 
     def _partition(
         self, batch: EventBatch, tables: Mapping[str, MappingTable]
@@ -222,7 +226,8 @@ class Machine:
 
     def matches(self, answers: Answers) -> Iterator[Match]:
         """Answers, in the order in which they became certain, as the objects users see."""
-        return matches(self.program, answers, self.dictionary, self._normal_text, self.numbering)
+        first, self._made = self._made, self._made + len(answers)
+        return matches(self.program, answers, self.dictionary, self._normal_text, self.numbering, first)
 
     # --- memory ---------------------------------------------------------------------------------
 

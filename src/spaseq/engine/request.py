@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,15 +122,17 @@ class Stop:
     def __init__(self) -> None:
         self._event = threading.Event()
         self.signal: int | None = None
+        self._since = 0.0
 
     def request(self, signal: int) -> None:
         """Ask for the end."""
+        self._since = time.monotonic()
         self.signal = signal
         self._event.set()
 
-    def poll(self) -> None:
-        """Raise `Stopped` if somebody asked for the end."""
-        if self.signal is not None:
+    def poll(self, patience: float = 0.0) -> None:
+        """Raise `Stopped` if somebody asked for the end so many seconds ago."""
+        if self.signal is not None and time.monotonic() - self._since >= patience:
             raise Stopped
 
     def wait(self, seconds: float) -> None:

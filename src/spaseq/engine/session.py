@@ -67,11 +67,9 @@ class QueryRun:
         """True if no event can change the answer any more."""
         return self.form == "ask" and self.machine.answered
 
-    def step(self, portion: Portion) -> Answers:
-        """The answers that are certain after some more events."""
-        answers = self.machine.step(self._own(portion.batch), portion.now)
-        self.matches += len(answers)
-        return answers
+    def step(self, portion: Portion) -> Iterator[Answers]:
+        """The answers that are certain after some more events, after every slice of work."""
+        return self.machine.step(self._own(portion.batch), portion.now)
 
     def _own(self, batch: EventBatch) -> EventBatch:
         """The events of the streams that this query declares; others do not exist for it."""
@@ -162,11 +160,15 @@ class Session:
         """How many matches all queries have found."""
         return sum(run.matches for run in self.runs)
 
-    def step(self, portion: Portion) -> list[tuple[QueryRun, Answers]]:
-        """The answers of all queries that are certain after some more events, in order of time."""
+    def step(self, portion: Portion) -> Iterator[tuple[QueryRun, Answers]]:
+        """The answers of all queries that are certain after some more events, in order of time.
+
+        Yields after every slice of work, often no answers: whoever takes them can look at signals in between.
+        """
         self.events += len(portion.batch)
-        found = [(run, run.step(portion)) for run in self.runs if not run.finished]
-        return list(_interleaved([(run, answers) for run, answers in found if len(answers)]))
+        for run, answers in _interleaved([(run, run.step(portion)) for run in self.runs if not run.finished]):
+            run.matches += len(answers)
+            yield run, answers
 
     def compact(self, holders: Sequence[Holder]) -> None:
         """Shrink the dictionary if it is time to; machines and holders of events follow."""
@@ -177,18 +179,36 @@ class Session:
                 holder.remap(mapping)
 
 
-def _interleaved(found: list[tuple[QueryRun, Answers]]) -> Iterator[tuple[QueryRun, Answers]]:
-    """Answers of several queries, each in order of time, cut so that all are."""
-    done = [0] * len(found)
-    while waiting := [i for i, (_, answers) in enumerate(found) if done[i] < len(answers)]:
-        heads = sorted((int(found[i][1].time[done[i]]), i) for i in waiting)
-        run, answers = found[first := heads[0][1]]
-        until = len(answers)
-        if len(heads) > 1:
-            until = int(np.searchsorted(answers.time, heads[1][0], side="right"))
-        whole = done[first] == 0 and until == len(answers)
-        yield run, answers if whole else answers.take(np.arange(done[first], until))
-        done[first] = until
+def _interleaved(
+    steps: list[tuple[QueryRun, Iterator[Answers]]],
+) -> Iterator[tuple[QueryRun, Answers]]:
+    """Answers of several queries, each in order of time, cut so that all are; some are empty."""
+    if len(steps) == 1:
+        run, step = steps[0]
+        yield from ((run, answers) for answers in step)
+        return
+    heads: dict[int, Answers] = {}
+    going = dict(enumerate(steps))
+    while going or heads:
+        for number, (run, step) in list(going.items()):
+            while number in going and number not in heads:
+                answers = next(step, None)
+                if answers is None:
+                    del going[number]
+                elif len(answers):
+                    heads[number] = answers
+                else:
+                    yield run, answers
+        if heads:
+            first, *others = sorted(heads, key=lambda number: (heads[number].time[0], number))
+            run, answers = steps[first][0], heads.pop(first)
+            until = len(answers)
+            if others:
+                until = int(np.searchsorted(answers.time, heads[others[0]].time[0], side="right"))
+            if until < len(answers):
+                heads[first] = answers.take(np.arange(until, len(answers)))
+                answers = answers.take(np.arange(until))
+            yield run, answers
 
 
 def _needed(programs: Sequence[Program]) -> frozenset[str] | None:

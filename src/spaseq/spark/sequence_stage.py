@@ -69,6 +69,7 @@ class _Query:
         yield from self._shown(self._sequencer.finish())
         yield from self._taker.close()
 
-    def _shown(self, answers: Answers) -> Iterator[pa.RecordBatch]:
-        if len(answers):
-            yield from self._taker.take(answers, self._sequencer.dictionary)
+    def _shown(self, found: Iterable[Answers]) -> Iterator[pa.RecordBatch]:
+        for answers in found:
+            if len(answers):
+                yield from self._taker.take(answers, self._sequencer.dictionary)

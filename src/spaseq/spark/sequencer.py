@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -73,20 +75,19 @@ class Sequencer:
             times += [int(until[waits].min())] if waits.any() else [int(until.max())]
         return min(times, default=None)
 
-    def advance(self, now: int) -> Answers:
+    def advance(self, now: int) -> Iterator[Answers]:
         """Handle every event before ``now``; events at that time may still come, earlier ones may not.
 
-        The ids of the answers are good until the next call, which may compact the dictionary.
+        The ids of answers are good until the next call, which may compact the dictionary.
         """
         self._compact()
         ready, self.held = self._before(now)
         self._stalled = self.waiting
-        answers = self._step(ready, now)
+        yield from self._step(ready, now)
         # Instants are handled whole, so nothing of the last one can still be joined.
         self.machine.assembler.open.clear()
-        return answers
 
-    def finish(self) -> Answers:
+    def finish(self) -> Iterator[Answers]:
         """No event will come any more."""
         return self.advance(FOREVER)
 
@@ -104,7 +105,7 @@ class Sequencer:
                 rest.append(block.take(np.flatnonzero(~early)).compact())
         return (concat_blocks(due).in_order() if due else None), rest
 
-    def _step(self, block: Block | None, now: int) -> Answers:
+    def _step(self, block: Block | None, now: int) -> Iterator[Answers]:
         program, machine = self.task.program, self.machine
         if block is None:
             nothing = np.zeros(0, np.int64)

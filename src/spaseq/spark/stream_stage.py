@@ -14,11 +14,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from spaseq.engine.answers import Answers
 from spaseq.engine.machine import FOREVER
 from spaseq.engine.reports import late_reason
 from spaseq.io.bad_input import BadInput
-from spaseq.spark.answer_rows import AnswerForm
+from spaseq.spark.answer_rows import AnswerForm, AnswerTaker
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import Block, decode_block
 from spaseq.spark.bucket_state import BucketState, Store
@@ -104,14 +103,14 @@ class Work:
         running = self._state.open(number)
         for block in self._state.in_order_of_arrival(number, blocks):
             running.sequencer.add(block)
-        found: Answers | None = None
-        if now > BEFORE_ALL:
-            found = running.sequencer.advance(now)
-        over = now == FOREVER or running.sequencer.machine.answered
-        if found is not None and len(found):
-            taker = form.taker(self._job, number, self._bucket, self._place.batch)
-            yield from taker.take(found, running.sequencer.dictionary)
+        taker: AnswerTaker | None = None
+        for found in running.sequencer.advance(now) if now > BEFORE_ALL else ():
+            if len(found):
+                taker = taker or form.taker(self._job, number, self._bucket, self._place.batch)
+                yield from taker.take(found, running.sequencer.dictionary)
+        if taker is not None:
             yield from taker.close()
+        over = now == FOREVER or running.sequencer.machine.answered
         self._state.save(number, running, now, over=over)
 
     def _in_time(self, block: Block, watermark: int) -> Block:

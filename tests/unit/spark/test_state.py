@@ -174,9 +174,9 @@ def test_answers_of_an_older_generation_are_refused(change_settings: Callable[..
     batch = stream.batch([(1, "a", "k", "1"), (2, "b", "k", "2")])
     for _, _, block in stream.mapper.blocks(batch, np.arange(2), ""):
         sequencer.add(block)
-    answers = sequencer.advance(10)
+    (answers,) = sequencer.advance(10)
     assert len(answers) == 1
-    sequencer.advance(20)
+    list(sequencer.advance(20))
     taker = RowForm(together=False).taker(stream.job, 0, 0, 0)
     with pytest.raises(StaleIds):
         list(taker.take(answers, sequencer.dictionary))

@@ -8,19 +8,24 @@ One row (an occurrence of a choice) is handled in two steps. `collect` finds wha
 extend one, end one as a guard, or be remembered for a negation in first place. `apply` does it. Between
 the two stand the stateful conditions; what the stack programs cannot decide is left to the caller.
 
+`advance` returns after a bounded amount of work, if need be in the middle of a row: `Candidates.cursor` says where
+to go on. Entries of a bucket are in descending order, and a run that a row creates never concerns the same row, so
+the rest of the row finds what it would have found at once.
+
 Nothing is removed on the spot. A run notes when it was first extended (``used``) and first guarded
 (``blocked``); both count from the next instant on, so the order within one instant does not matter.
 """
 
 from .advance import advance, mark, reenter
 from .apply import apply, takes_part
-from .codes import DONE, NEEDS_ROOM, NEEDS_VERDICT, NO, YES
+from .codes import DONE, NEEDS_ROOM, NEEDS_VERDICT, NO, SLICED, YES
 
 __all__ = [
     "DONE",
     "NEEDS_ROOM",
     "NEEDS_VERDICT",
     "NO",
+    "SLICED",
     "YES",
     "advance",
     "apply",

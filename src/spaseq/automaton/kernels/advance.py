@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from spaseq.automaton.tables import (
+    AT,
     CHOICE_ASSIGNS,
     CHOICE_SLOW,
+    MATCHES,
+    MOST,
     PARENT,
     PARTIALS,
     ROW_CHOICE,
     RUNS,
+    WORK,
     Candidates,
     Rows,
     Store,
@@ -17,7 +21,7 @@ from spaseq.automaton.tables import (
 )
 
 from .apply import apply, enter, has_room
-from .codes import DONE, NEEDS_ROOM, NEEDS_VERDICT, NO, UNSURE, YES
+from .codes import DONE, NEEDS_ROOM, NEEDS_VERDICT, NO, SLICED, UNSURE, YES
 from .collect import collect
 from .portable import Array, portable
 from .stack import decide
@@ -28,10 +32,15 @@ def advance(
     tables: Tables, store: Store, rows: Rows, first: int, found: Candidates, values: ValueArrays
 ) -> tuple[int, int, int]:
     """Handle rows from ``first`` on; returns why it stopped, at which row, and the candidates there."""
-    for row in range(first, len(rows.ids)):
+    row = first
+    matches = len(store.matches) - tables.sizes[MOST] * len(found.cells)
+    while row < len(rows.ids):
+        if found.cursor[WORK] <= 0 or store.counts[MATCHES] > matches:
+            return SLICED, row, 0
+        if not has_room(tables, store, len(found.cells)):
+            return NEEDS_ROOM, row, 0
         count = collect(tables, store, rows, row, found)
-        if count < 0 or not has_room(tables, store, count):
-            return NEEDS_ROOM, row, count
+        found.cursor[WORK] -= 1 + count
         choice = rows.ids[row, ROW_CHOICE]
         assigns = tables.choices[choice, CHOICE_ASSIGNS + 1] > tables.choices[choice, CHOICE_ASSIGNS]
         doubtful = False
@@ -52,7 +61,9 @@ def advance(
         if doubtful:
             return NEEDS_VERDICT, row, kept
         apply(tables, store, rows, row, found, kept)
-    return DONE, len(rows.ids), 0
+        if found.cursor[AT] < 0:
+            row += 1
+    return DONE, row, 0
 
 
 @portable

@@ -71,15 +71,12 @@ from .portable import Array, inlined, portable
 
 @inlined
 def has_room(tables: Tables, store: Store, count: int) -> bool:
-    """True if the outcome of this many candidates fits in the arrays."""
-    if count == 0:
-        return True
-    most = tables.sizes[MOST]
+    """True if the outcome of this many candidates fits in the arrays, matches apart."""
+    most = tables.sizes[MOST] * count
     return bool(
         store.counts[PARTIALS] + count <= len(store.partials)
-        and store.counts[RUNS] + count * most <= len(store.runs)
-        and store.counts[MATCHES] + count * most <= len(store.matches)
-        and store.counts[WAITING] + count * most <= len(store.waiting)
+        and store.counts[RUNS] + most <= len(store.runs)
+        and store.counts[WAITING] + most <= len(store.waiting)
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from spaseq.automaton.program import EXTENDS, STRICT, WAIT
 from spaseq.automaton.tables import (
     ALIVE,
+    AT,
+    BEFORE,
     CHOICE_BACKS,
     CHOICE_BEGINS,
     CHOICE_CHANNELS,
     CHOICE_RECALLS,
     DEAD,
     DEADLINE,
+    ENTRY,
     HIGH,
     IN,
     KEY,
@@ -36,6 +39,7 @@ from spaseq.automaton.tables import (
     TRANSITION_BEGINS,
     TRANSITION_OPERATOR,
     TRANSITION_SUBS,
+    WORK,
     Candidates,
     Rows,
     Store,
@@ -80,34 +84,34 @@ def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: in
 
 @inlined
 def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates) -> int:
-    """All candidates of a row; -1 if they do not fit. Forgets runs that time has passed."""
+    """The candidates of a row, or of its next portion if they are too many. Forgets runs that time has passed."""
     choice, time, key = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME], rows.ids[row, ROW_KEY]
-    room = len(found.cells)
+    cursor = found.cursor
     count = 0
-    if not fits(tables, rows.times[row, ROW_LOW], rows.times[row, ROW_HIGH]):
-        return 0
-    if tables.window[3] == 1 and time < tables.window[2]:
-        return 0
-    for at in range(tables.choices[choice, CHOICE_BEGINS], tables.choices[choice, CHOICE_BEGINS + 1]):
-        transition = tables.flat[at]
-        if not held_back(tables, store, rows, row, transition):
-            if count >= room:
-                return -1
-            found.cells[count, 0], found.cells[count, 1] = BEGINS, transition
-            count += 1
-    for at in range(tables.choices[choice, CHOICE_RECALLS], tables.choices[choice, CHOICE_RECALLS + 1]):
-        if count >= room:
-            return -1
-        found.cells[count, 0], found.cells[count, 1] = RECALLS, tables.flat[at]
-        count += 1
+    begin = cursor[AT]
+    if begin < 0:
+        if not fits(tables, rows.times[row, ROW_LOW], rows.times[row, ROW_HIGH]):
+            return 0
+        if tables.window[3] == 1 and time < tables.window[2]:
+            return 0
+        count = first_candidates(tables, store, rows, row, found)
+        begin = tables.choices[choice, CHOICE_CHANNELS]
     mask = len(store.buckets) - 1
     shift = tables.sizes[SHIFT]
-    for at in range(tables.choices[choice, CHOICE_CHANNELS], tables.choices[choice, CHOICE_CHANNELS + 1]):
+    for at in range(begin, tables.choices[choice, CHOICE_CHANNELS + 1]):
         channel = tables.flat[at]
         bucket = bucket_of(tables, channel, key, rows.slots, row, mask)
         before = -1
         entry = store.buckets[bucket]
-        while entry >= 0:
+        if at == cursor[AT]:
+            before = cursor[BEFORE]
+            if before >= 0:
+                entry = store.entries[before]
+            while entry > cursor[ENTRY]:
+                before = entry
+                entry = store.entries[entry]
+        while entry >= 0 and cursor[WORK] > 0:
+            cursor[WORK] -= 1
             following = store.entries[entry]
             run = entry >> shift
             transition = store.runs[run, IN]
@@ -122,10 +126,11 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
                         tables, store, run, rows.times[row, ROW_ORDINAL], rows.times[row, ROW_FLOOR]
                     )
                     if not forget and concerns(tables, store, rows, row, run, sub):
-                        if count >= room:
-                            return -1
                         found.cells[count, 0], found.cells[count, 1] = run, sub
                         count += 1
+                        if count == len(found.cells):
+                            before, entry = entry, following
+                            break
             if forget:
                 if (
                     store.runs[run, ALIVE] == 1
@@ -140,6 +145,26 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
             else:
                 before = entry
             entry = following
+        if entry >= 0:
+            cursor[AT], cursor[ENTRY], cursor[BEFORE] = at, entry, before
+            return count
+    cursor[AT] = -1
+    return count
+
+
+@inlined
+def first_candidates(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates) -> int:
+    """The candidates of a row that have no run yet; there are always cells for them."""
+    choice = rows.ids[row, ROW_CHOICE]
+    count = 0
+    for at in range(tables.choices[choice, CHOICE_BEGINS], tables.choices[choice, CHOICE_BEGINS + 1]):
+        transition = tables.flat[at]
+        if not held_back(tables, store, rows, row, transition):
+            found.cells[count, 0], found.cells[count, 1] = BEGINS, transition
+            count += 1
+    for at in range(tables.choices[choice, CHOICE_RECALLS], tables.choices[choice, CHOICE_RECALLS + 1]):
+        found.cells[count, 0], found.cells[count, 1] = RECALLS, tables.flat[at]
+        count += 1
     return count
 
 

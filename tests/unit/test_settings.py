@@ -25,6 +25,7 @@ READ = {
 """The attributes of what a call returns, as in ``settings().batch_events``."""
 
 NO_THRESHOLD = {
+    "errors.py": "how much of a value a message shows",
     "algebra/functions.py": "caches of functions of a query's parts, by the standard library",
     "algebra/scope.py": "the same",
     "temporal/instants.py": "a cache of a function of a number, by the standard library",

@@ -183,7 +183,7 @@ class SequenceStage:
         with wrapping():
             memory.module.apply(self.tables, memory.store, rows, row, memory.found, count)
         whole = settings().interpreted_work if memory.module is kernels else settings().slice_work
-        memory.found.cursor[WORK] -= whole * (64 + count) // (1 << 14)
+        memory.found.cursor[WORK] -= whole * (64 + count) // 16_384
 
     def _over_limit(self) -> bool:
         many = self._max_runs is not None and self.memory.runs > self._max_runs

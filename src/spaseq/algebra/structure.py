@@ -49,7 +49,8 @@ def bounded_by_gaps(sequence: Sequence) -> bool:
     """
     first, *others = sequence.steps
     return (
-        _opens_positive(first)
+        bool(others)
+        and _opens_positive(first)
         and _bounded_inside(first)
         and all(map(_bounded, others))
         and all(map(_repeats_within, all_steps(sequence)))

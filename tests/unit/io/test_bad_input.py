@@ -215,7 +215,7 @@ def test_the_policy_fail_ends_the_run_at_the_first_bad_input(tmp_path: Path) -> 
     file = tmp_path / "events.nq"
     file.write_text("garbage\n")
     handler = BadInputHandler("fail")
-    with pytest.raises(BadInputError, match=r"events.nq:1: .*\n.*--on-bad-input"):
+    with pytest.raises(BadInputError, match=r"events.nq:1: .*\n.*on_bad_input"):
         list(read_graph_events(file, stream=STREAM, on_bad=handler))
 
 

@@ -178,7 +178,7 @@ def test_misuse_speaks(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="does not exist"):
         sps.read_events(spark, tmp_path / "nowhere")
     (tmp_path / "x.nt").write_text("")
-    with pytest.raises(InvalidArgument, match="triples-per-event"):
+    with pytest.raises(InvalidArgument, match="triples_per_event"):
         sps.read_events(spark, tmp_path / "x.nt")
     with pytest.raises(Exception, match=r"(?i)has no option `maxfiles`"):
         spark.read.format("rdf").option("maxFiles", "1").load(str(tmp_path)).count()

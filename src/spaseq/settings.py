@@ -119,6 +119,8 @@ class Settings:
     compiled_lines: int = _threshold(1 << 11, 2, "result lines from which a kernel writes them")
     cached_texts: int = _threshold(1 << 18, 2, "terms and instants whose spelling in results is kept")
 
+    parquet_rows: int = _threshold(1 << 16, 2, "matches that are written to a Parquet file at a time")
+
     # Spark
     spark_bytes: int = _threshold(1 << 24, 1, "finite input below this size is told that it needs no Spark")
     part_bytes_least: int = _threshold(1 << 20, 150, "the least part of a file that a task reads")

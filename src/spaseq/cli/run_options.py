@@ -16,7 +16,7 @@ from spaseq.temporal.instants import TIME_UNITS, TimeUnit
 
 LANGUAGES = ("spaseq", "epsparql", "rsepql")
 FORMATS = ("nquads", "trig", "jsonld", "ntriples", "jelly")
-OUTPUT_FORMATS = ("jsonl", "csv", "sparql-json", "nquads", "trig")
+OUTPUT_FORMATS = ("jsonl", "csv", "sparql-json", "parquet", "nquads", "trig")
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -120,11 +120,16 @@ _OPTIONS = (
         help="Where timestamps stand: next to their graph or inside it (stream), anywhere in a file whose quads "
         "may have any order (dataset); auto finds out for each file.",
     ),
-    _option("--output", metavar="PATH", type=_FILE, help="Where matches go; default standard output."),
+    _option(
+        "--output",
+        metavar="PATH",
+        type=_FILE,
+        help="Where matches go; default standard output. A name in .gz or .zst compresses.",
+    ),
     _option(
         "--output-format",
         type=click.Choice(OUTPUT_FORMATS),
-        help="Default jsonl; for CONSTRUCT nquads.",
+        help="Default by the extension of --output, else jsonl; for CONSTRUCT nquads.",
     ),
     _option("--provenance", is_flag=True, help="Add the events and the identity of each match."),
     _option(

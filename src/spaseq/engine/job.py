@@ -52,7 +52,7 @@ class LocalRun:
             self.inputs = find_inputs(self._streams, self._given, options)
         check_pipes(pipes_of(self.inputs), again=request.checkpoint is not None)
         request.check_paths()
-        self.format = chosen_format(queries, request.output_format)
+        self.format = chosen_format(request)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         limits = SessionOptions(request.max_runs, request.provenance, max_memory=request.max_memory)
         self.session = Session(queries, knowledge, wall_clock(), limits)

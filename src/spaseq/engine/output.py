@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from spaseq.algebra.events import SelectForm
 from spaseq.engine.answers import Answers
@@ -16,11 +16,22 @@ from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.session import QueryRun, Session, form_of
 from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.result_json import ColumnLines
-from spaseq.io.results import Form, OutputFormat, ResultWriter, default_format, result_writer
+from spaseq.io.results import (
+    Form,
+    OutputFormat,
+    ResultWriter,
+    compression_of,
+    default_format,
+    format_by_name,
+    result_writer,
+)
+
+if TYPE_CHECKING:
+    from spaseq.engine.request import RunRequest
 
 
 class Output(io.RawIOBase):
-    """A file or standard output that counts its bytes.
+    """A file or standard output that counts its bytes; a file whose name ends in ``.gz`` or ``.zst`` is compressed.
 
     A resumed run goes on at the length that its checkpoint recorded; whatever was written after that is
     dropped, since it will be written again.
@@ -31,6 +42,7 @@ class Output(io.RawIOBase):
         self.length = length or 0
         """How many bytes were written."""
         self._owned = path is not None
+        self._packer: BinaryIO | None = None
         if path is None and sys.stdout is None:
             raise SpaseqError("standard output is closed, so matches cannot be written; give --output PATH")
         if path is None:
@@ -39,6 +51,7 @@ class Output(io.RawIOBase):
             self._file = _reopened(path, length)
         else:
             self._file = path.open("wb")
+            self._packer = _packer(self._file, compression_of(path))
 
     def writable(self) -> bool:
         """Always: this is a sink."""
@@ -49,9 +62,13 @@ class Output(io.RawIOBase):
         if not self._muted:
             left = memoryview(data)
             while left:  # unbuffered standard output may take only a part
-                left = left[self._file.write(left) :]
+                left = left[(self._packer or self._file).write(left) :]
             self.length += len(data)
         return len(data)
+
+    def tell(self) -> int:
+        """How many bytes were written, as writers of Parquet ask."""
+        return self.length
 
     def unmute(self) -> None:
         """From here on bytes are written."""
@@ -60,6 +77,8 @@ class Output(io.RawIOBase):
     def flush(self) -> None:
         """Hand everything to the operating system."""
         if not self._file.closed:
+            if self._packer is not None:
+                self._packer.flush()
             self._file.flush()
 
     def sync(self) -> None:
@@ -70,9 +89,26 @@ class Output(io.RawIOBase):
 
     def close(self) -> None:
         """Close a file; standard output stays open."""
-        if self._owned:
+        if self._owned and not self._file.closed:
+            if self._packer is not None:
+                self._packer.close()
             self._file.close()
         super().close()
+
+
+def _packer(file: BinaryIO, compression: str | None) -> BinaryIO | None:
+    """What compresses on the way to a file; None if nothing does."""
+    match compression:
+        case ".gz":
+            import gzip
+
+            return cast("BinaryIO", gzip.GzipFile(fileobj=file, mode="wb", mtime=0))
+        case ".zst":
+            from zstandard import ZstdCompressor
+
+            return cast("BinaryIO", ZstdCompressor().stream_writer(file, closefd=False))
+        case _:
+            return None
 
 
 def _reopened(path: Path, length: int) -> BinaryIO:
@@ -88,17 +124,43 @@ def _reopened(path: Path, length: int) -> BinaryIO:
     return file
 
 
-def chosen_format(queries: Sequence[NamedQuery], asked: OutputFormat | None) -> OutputFormat:
-    """The output format: as asked, else by the forms of the queries."""
-    forms = {form_of(query) for query in queries}
-    if asked is not None:
-        if len(forms) > 1 and asked != "jsonl":
+def chosen_format(request: RunRequest) -> OutputFormat:
+    """The output format: as asked, else by the name of the output, else by the forms of the queries."""
+    forms = {form_of(query) for query in request.queries}
+    by_name = None if request.output is None else format_by_name(request.output)
+    asked = request.output_format or by_name
+    _check_kept(request, asked)
+    if asked is None:
+        return default_format(next(iter(forms))) if len(forms) == 1 else "jsonl"
+    if len(forms) > 1 and asked != "jsonl":
+        raise InvalidArgument(
+            f"the queries have different forms ({', '.join(sorted(forms))}), which the output format "
+            f"`{asked}` cannot hold together; use jsonl, or run them one by one"
+        )
+    for form in forms:  # what a writer cannot hold it refuses now, before the output is opened and emptied
+        result_writer(asked, io.BytesIO(), form=form, several=len(request.queries) > 1)
+    return asked
+
+
+def _check_kept(request: RunRequest, output_format: OutputFormat | None) -> None:
+    """Refuse an output that could not be read, or not be resumed."""
+    path, packed = request.output, compression_of(request.output)
+    if output_format == "parquet":
+        if path is None:
+            raise InvalidArgument("a Parquet file needs a name: give --output PATH")
+        if packed is not None:
             raise InvalidArgument(
-                f"the queries have different forms ({', '.join(sorted(forms))}), which the output format "
-                f"`{asked}` cannot hold together; use jsonl, or run them one by one"
+                f"Parquet is compressed by itself: write `{path.with_suffix('')}`, not `{path}`"
             )
-        return asked
-    return default_format(next(iter(forms))) if len(forms) == 1 else "jsonl"
+        if request.follow:
+            raise InvalidArgument(
+                f"`{path}` can be read only when it is complete, and --follow has no end; write jsonl or csv"
+            )
+    if request.checkpoint is not None and (packed is not None or output_format == "parquet"):
+        raise InvalidArgument(
+            f"`{path}` cannot be resumed: with --checkpoint the output must be cut where the checkpoint was written, which "
+            "only jsonl, csv, sparql-json, nquads and trig without compression allow"
+        )
 
 
 class Sink:

@@ -1,10 +1,11 @@
-"""Writers of matches: JSON lines, CSV, SPARQL results JSON, N-Quads and TriG (CONTRACT section 2)."""
+"""Writers of matches: JSON lines, CSV, SPARQL results JSON, Parquet, N-Quads and TriG (CONTRACT section 2)."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Sequence
+from pathlib import Path
 from typing import BinaryIO, Final, Literal, Protocol, TypeAlias, assert_never, get_args
 
 from pyoxigraph import BlankNode, NamedNode
@@ -17,10 +18,21 @@ from spaseq.model.matches import Match
 from spaseq.model.terms import Term
 from spaseq.temporal.instants import XSD, format_instant
 
-OutputFormat: TypeAlias = Literal["jsonl", "csv", "sparql-json", "nquads", "trig"]
+OutputFormat: TypeAlias = Literal["jsonl", "csv", "sparql-json", "parquet", "nquads", "trig"]
 Form: TypeAlias = Literal["select", "ask", "construct"]
 
 OUTPUT_FORMATS: Final[tuple[OutputFormat, ...]] = get_args(OutputFormat)
+COMPRESSIONS: Final = (".gz", ".zst")
+_EXTENSIONS: Final[dict[str, OutputFormat]] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".srj": "sparql-json",
+    ".parquet": "parquet",
+    ".nq": "nquads",
+    ".nquads": "nquads",
+    ".trig": "trig",
+}
 
 
 class ResultWriter(Protocol):
@@ -63,6 +75,10 @@ def result_writer(
             return Csv(out, variables, form, provenance, several)
         case "sparql-json":
             return SparqlJson(out, variables, form, provenance, several, written)
+        case "parquet":
+            from spaseq.io.result_parquet import Parquet
+
+            return Parquet(out, variables, form, provenance, several)
         case "nquads" | "trig":
             if form != "construct":
                 raise InvalidArgument(
@@ -71,6 +87,22 @@ def result_writer(
             return Graphs(out, name, timestamp_predicate, written)
         case _:
             assert_never(name)
+
+
+def compression_of(path: Path | None) -> str | None:
+    """``.gz`` or ``.zst`` if the name of a file ends so."""
+    suffix = "" if path is None else path.suffix.lower()
+    return suffix if suffix in COMPRESSIONS else None
+
+
+def format_by_name(path: Path) -> OutputFormat | None:
+    """The format that the name of a file tells, compression aside.
+
+    >>> format_by_name(Path("rises.csv.gz"))
+    'csv'
+    """
+    plain = path.with_suffix("") if compression_of(path) else path
+    return _EXTENSIONS.get(plain.suffix.lower())
 
 
 def default_format(form: Form) -> OutputFormat:

@@ -50,7 +50,7 @@ class SparkRun:
         self.knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         for query in request.queries:
             self.knowledge.require(build_program(query.query).knowledge[0])
-        self.format = chosen_format(request.queries, request.output_format)
+        self.format = chosen_format(request)
         self.sources: dict[str, list[Source]] = {}
         self._shown: dict[str, str] = {}
         """What users call files that were made for this run."""

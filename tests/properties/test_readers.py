@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spaseq.io.bad_input import BadInput
@@ -219,6 +219,10 @@ def trig_pieces(draw: st.DrawFn) -> str:
     return {8: odd, 9: block}.get(kind, block + stamp if kind < 4 else stamp + block)
 
 
+@example(  # a piece that ends at a brace inside a string
+    document=f':g1 {{\n :s :p :o .\n}}\n:g1 {STAMP} 0 .\nGRAPH :g1 {{\n :s :p "a }} . {{" .\n}}\n', chunk=1
+)
+@example(document=f":g1 {{\n :s :p 'a }} \\' }} . {{' .\n}}\n:g1 {STAMP} 0 .\n", chunk=1)
 @given(document=st.lists(trig_pieces(), max_size=6).map("".join), chunk=st.integers(1, 200))
 def test_it_does_not_matter_how_trig_is_cut_into_pieces(file: Path, document: str, chunk: int) -> None:
     """Any size of piece gives the same events, labels and bad input."""

@@ -38,6 +38,8 @@ _BLOCK = re.compile(
     re.DOTALL,
 )
 """What is inside the braces of a graph, up to the closing one, if nothing in it is unusual."""
+_UNCLOSED = re.compile(rb'"(?:[^"\\\n\r]++|\\.)*+\\?\Z|\'(?:[^\'\\\n\r]++|\\.)*+\\?\Z', re.DOTALL)
+"""A string on one line whose end is not there yet."""
 _COMMENT = re.compile(rb"#[^\n\r]*")
 _LONGEST_STRING: Final = 1 << 26
 _DOTTED: Final = (b"@PREFIX", b"@BASE", b"@VERSION")
@@ -182,7 +184,7 @@ def statements(data: bytes, final: bool) -> Iterator[Statement]:
         begin, at = at, found.end()
         if kind == "skip":
             continue
-        if not final and ((at == len(data) and kind != "brace") or _opens_long_string(data, text, begin)):
+        if not final and ((at == len(data) and kind != "brace") or _opens_string(data, text, begin)):
             return  # more of it may follow
         if start < 0:
             start, depth, words = begin, 0, []
@@ -229,9 +231,11 @@ def _label_start(words: list[tuple[int, bytes]]) -> int | None:
     return words[begin][0]
 
 
-def _opens_long_string(data: bytes, text: bytes, at: int) -> bool:
-    """Whether a string may go on behind the end of the data: three quotes that nothing closes."""
+def _opens_string(data: bytes, text: bytes, at: int) -> bool:
+    """Whether a string may go on behind the end of the data: a quote or three of them that nothing closes."""
     quote = text[:1]
     if quote not in (b'"', b"'") or len(data) - at > _LONGEST_STRING:
         return False
+    if text == quote:
+        return _UNCLOSED.match(data, at) is not None
     return text == quote * 2 and data[at + 2 : at + 3] in (quote, b"")

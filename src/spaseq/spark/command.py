@@ -50,7 +50,6 @@ class SparkRun:
         self.knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         for query in request.queries:
             self.knowledge.require(build_program(query.query).knowledge[0])
-        self.format = chosen_format(request)
         self.sources: dict[str, list[Source]] = {}
         self._shown: dict[str, str] = {}
         """What users call files that were made for this run."""
@@ -58,6 +57,7 @@ class SparkRun:
             self.sources = {iri: self.files(iri).found() for iri in self.inputs}
         self._check_pipes()
         request.check_paths()
+        self.format = chosen_format(request)
         self.names = {f"{number}": query for number, query in enumerate(request.queries)}
         check_java()
         self._held = ExitStack()

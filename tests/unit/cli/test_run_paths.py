@@ -95,11 +95,11 @@ def test_a_file_that_is_read_is_never_written_to(
 @pytest.mark.parametrize(
     ("stream", "more"),
     [
-        ("events.nq", ["--output", "out.nq"]),
+        ("events.nq", ["--output", "out.nq", "--output-format", "jsonl"]),
         ("in", ["--output", "in/matches.jsonl"]),
-        ("in", ["--output", "in/.hidden.nq"]),
+        ("in", ["--output", "in/.hidden.nq", "--output-format", "jsonl"]),
         ("in/*.nq", ["--output", "in/out.trig", "--output-format", "jsonl"]),
-        ("in/0.nq", ["--output", "in/new.nq"]),
+        ("in/0.nq", ["--output", "in/new.nq", "--output-format", "jsonl"]),
         ("in", ["--output", os.devnull, "--quarantine", os.devnull]),
         ("in", ["--output", "o", "--checkpoint", "points"]),
         ("in", ["--output", "quarantine.jsonl", "--on-bad-input", "skip"]),

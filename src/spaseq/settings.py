@@ -53,6 +53,13 @@ class Settings:
     merged_events: int = _threshold(1 << 13, 2, "events that a merge collects before it hands them on")
     portion_events: int = _threshold(1 << 16, 3, "events of one step of a query")
     held_batches: int = _threshold(1 << 6, 2, "batches that wait as they came before they are sorted in")
+    long_line_bytes: int = _threshold(
+        (1 << 24) - 64, 120, "lines from this length on are handed to pyoxigraph one by one"
+    )
+    max_line_bytes: int = _limit(1 << 28, "bytes of one line, one TriG statement or one JSON-LD value")
+    whole_document_bytes: int = _limit(
+        1 << 24, "JSON-LD documents up to this size are read as a whole, not node by node"
+    )
     pushed_events: int = _threshold(1 << 10, 2, "events taken from an iterator at a time")
     file_bytes: int = _threshold(1 << 16, 37, "bytes taken at a time from a compressed or framed file")
     inflated_bytes: int = _threshold(1 << 20, 61, "bytes that a compressed file gives at a time")

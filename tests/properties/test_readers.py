@@ -162,10 +162,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("readers") / "events.nq"
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="a bad line of an event whose graph name comes again gets another verdict in the byte kernel",
-)
 @given(document=DOCUMENTS, cut=st.integers(0, 40))
 def test_the_kernel_reads_what_pyoxigraph_reads(file: Path, document: str, cut: int) -> None:
     """Same events, same labels, same bad input with the same lines and words, also of a truncated file."""
@@ -174,10 +170,6 @@ def test_the_kernel_reads_what_pyoxigraph_reads(file: Path, document: str, cut: 
     assert by_kernel(file, options()) == plainly(file, options())
 
 
-@pytest.mark.xfail(
-    strict=False,
-    reason="a bad line of an event whose graph name comes again gets another verdict in the byte kernel",
-)
 @given(document=DOCUMENTS, chunk=st.integers(1, 400))
 def test_it_does_not_matter_how_the_input_is_cut_into_pieces(file: Path, document: str, chunk: int) -> None:
     """Any size of piece gives the same events and the same bad input, on both paths."""

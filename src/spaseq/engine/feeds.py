@@ -59,6 +59,7 @@ class SurveyedFile:
         self._open = batches
         self._batches: Iterator[EventBatch] | None = None
         self._survey = survey
+        self._read = 0
         self.floor = survey.first
 
     def read(self) -> EventBatch | None:
@@ -73,8 +74,8 @@ class SurveyedFile:
                 raise ChangedFile(
                     f"`{self._name}` was changed while it was read; run again when it is complete"
                 )
-            assert batch.positions is not None
-            self.floor = max(self.floor, self._survey.floor(int(batch.positions[-1])))
+            self._read += len(batch)
+            self.floor = self._survey.floor(self._read)
         return batch
 
     def held(self) -> list[EventBatch]:

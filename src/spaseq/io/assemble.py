@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Final
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
@@ -28,7 +29,10 @@ QUOTED: Final = "a triple term is not supported in an event"
 
 @dataclass(frozen=True, slots=True)
 class RawEvent:
-    """An event as read: blank nodes still have their written labels, triples may repeat."""
+    """An event as read: blank nodes still have their written labels, triples may repeat.
+
+    ``position`` is for the user, ``offset`` is where in the piece it begins.
+    """
 
     time: int
     name: NamedNode | BlankNode | None
@@ -36,6 +40,7 @@ class RawEvent:
     position: int
     inside: bool = False
     """True if the timestamp stands inside the graph."""
+    offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,9 @@ class Stamp:
 class Damage:
     """Something unreadable, and the graph names its text still shows.
 
-    ``cut`` means that the input ended here in the middle of something.
+    ``cut`` means that the input ended here in the middle of something. ``apart`` is a statement or a value, not a line
+    of a graph. ``suspect`` is the subject ("" if that cannot be read either) of a line that looks like a quad and
+    names no graph: it may belong to the one before or after it.
     """
 
     reason: str
@@ -67,6 +74,8 @@ class Damage:
     text: str
     names: frozenset[str] = frozenset()
     cut: bool = False
+    apart: bool = False
+    suspect: str | None = None
 
 
 @dataclass(slots=True)
@@ -81,6 +90,8 @@ class _Group:
     after: list[Stamp] = field(default_factory=list)
     inside: list[Stamp] = field(default_factory=list)
     damage: Damage | None = None
+    last: int = 0
+    """The offset of its last quad."""
 
 
 @dataclass(slots=True)
@@ -92,9 +103,13 @@ class _Waiting:
 
 
 class GraphAssembler:
-    """Collects quads into events; ``events`` and ``bad`` hold what is settled, each with its offset."""
+    """Collects quads into events; ``events`` and ``bad`` hold what was found, bad input with its offset.
 
-    __slots__ = ("_group", "_loose", "_predicate", "_source", "_unit", "_waiting", "bad", "counted", "events")
+    Offsets never go back; several quads may have the same.
+    """
+
+    __slots__ = ("_clean", "_closed", "_group", "_loose", "_predicate", "_source", "_unit", "_waiting", "bad", "counted",
+                 "events")  # fmt: skip
 
     def __init__(self, predicate: str, unit: TimeUnit, source: str, counted: Unit = "line") -> None:
         self._predicate = NamedNode(predicate)
@@ -106,6 +121,7 @@ class GraphAssembler:
         self._loose: list[Damage] = []
         self.events: list[RawEvent] = []
         self.bad: list[tuple[int, BadInput]] = []
+        self._clean = self._closed = 0
 
     def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:
         """Take one quad; ``text`` is how it was written, if that is not a quad."""
@@ -124,6 +140,7 @@ class GraphAssembler:
                 self._claim(group)
         else:
             group = self._open(name, at, text or str(quad))
+        group.last = at.offset
         if isinstance(quad.object, Triple) or isinstance(quad.subject, Triple):
             group.damage = group.damage or Damage(QUOTED, at, text or str(quad))
             return
@@ -143,8 +160,11 @@ class GraphAssembler:
     def end(self) -> None:
         """The input has ended: settle what is open."""
         cut = self._loose[-1] if self._loose and self._loose[-1].cut else None
-        if cut is not None and self._group is not None and self._continues(self._group, cut):
-            self._claim(self._group)
+        if self._group is not None:
+            if cut is not None and self._continues(self._group, cut):
+                self._claim(self._group)
+            elif cut is None and not self._group.after:
+                self._forget(self._suspect(self._group))
         if cut is not None:
             self._waiting = None  # its graph is what was cut off
         self._close()
@@ -152,16 +172,18 @@ class GraphAssembler:
         self._drop_loose()
 
     def settled(self, end: int) -> int:
-        """The offset before which everything is settled, given that the input so far ends at ``end``."""
-        starts = [damage.at.offset for damage in self._loose]
-        if self._group is not None:
-            starts.append(self._group.at.offset)
-            starts.extend(stamp.at.offset for stamp in self._group.before[:1])
-            if self._group.damage is not None:
-                starts.append(self._group.damage.at.offset)
-        if self._waiting is not None:
-            starts.append(self._waiting.stamps[0].at.offset)
-        return min(starts, default=end)
+        """The offset before which everything is settled, given that the input so far ends at ``end``.
+
+        An assembler that begins there goes on in the same way.
+        """
+        if self._group is None and self._waiting is None and not self._loose:
+            self._settle(end)
+        return self._clean
+
+    def _settle(self, offset: int) -> None:
+        """Note that nothing before an offset matters any more, unless an event has taken something from behind it."""
+        if self._closed < offset:
+            self._clean = offset
 
     # --- the steps --------------------------------------------------------------------------------
 
@@ -171,8 +193,12 @@ class GraphAssembler:
         if group is not None and group.name == quad.subject:
             if not group.before and not group.after:
                 self._claim(group)
+            elif not group.after:
+                self._forget(self._suspect(group))
             group.after.append(stamp)
             return
+        if group is not None and not group.after:
+            self._forget(self._suspect(group))
         self._close()
         waiting = self._waiting
         if waiting is not None and waiting.name == quad.subject:
@@ -181,19 +207,30 @@ class GraphAssembler:
         self._drop_waiting()
         self._drop_loose(keep=str(quad.subject))
         self._waiting = _Waiting(quad.subject, [stamp])
+        if not self._loose:
+            self._settle(at.offset)
 
     def _open(self, name: NamedNode | BlankNode, at: Mark, text: str) -> _Group:
+        past = self._group
+        if past is not None and not past.after:
+            found = self._suspect(past, str(name))
+            if (not past.before and not past.inside) or any(d.suspect == str(past.name) for d in found):
+                self._forget(found)
         self._close()
-        waiting, self._waiting = self._waiting, None
-        if waiting is not None and waiting.name != name:
-            self._waiting = waiting
+        waiting = self._waiting
+        if waiting is not None and waiting.name != name:  # what is unreadable was its graph
             self._drop_waiting()
+            self._drop_loose(keep=str(name))
             waiting = None
+        self._waiting = None
         group = _Group(name, at, text, waiting.stamps if waiting is not None else [])
         if waiting is None:
+            self._forget(self._suspect(group))
             self._drop_loose(keep=str(name))
         self._claim(group)
         self._group = group
+        if waiting is None and group.damage is None:
+            self._settle(at.offset)
         return group
 
     def _claim(self, group: _Group) -> None:
@@ -201,6 +238,22 @@ class GraphAssembler:
         if self._loose:
             group.damage = group.damage or self._loose[0]
             self._loose.clear()
+
+    def _suspect(self, group: _Group, other: str = "") -> list[Damage]:
+        """Spoil an event by what stands directly beside it and may be one of its quads: it must not go on without.
+
+        ``other`` is the name of the graph on the other side.
+        """
+        loose = self._loose if self._group is group else self._loose[::-1]
+        found = list(takewhile(lambda damage: damage.suspect is not None, loose))
+        if any(damage.names for damage in loose) or (other and any(d.suspect == other for d in found)):
+            return []  # it belongs to another graph
+        if found:
+            group.damage = group.damage or min(found, key=lambda damage: damage.at.offset)
+        return found
+
+    def _forget(self, damages: list[Damage]) -> None:
+        self._loose = [damage for damage in self._loose if damage not in damages]
 
     def _split(self, group: _Group, at: Mark, text: str) -> _Group:
         """The same name again after a timestamp: a new event, which may own some of the timestamps."""
@@ -210,10 +263,14 @@ class GraphAssembler:
         self._finish(group, own)
         self._group = _Group(group.name, at, text, left)
         inside = [damage for damage in self._loose if left and damage.at.offset > left[0].at.offset]
-        self._loose = [damage for damage in self._loose if damage not in inside]
+        self._forget(inside)
+        if not left:
+            self._forget(self._suspect(self._group))
         self._drop_loose(keep=str(group.name))
         self._loose += inside
         self._claim(self._group)
+        if self._group.damage is None:
+            self._settle(left[0].at.offset if left else at.offset)
         return self._group
 
     def _continues(self, group: _Group, damage: Damage) -> bool:
@@ -221,10 +278,10 @@ class GraphAssembler:
 
         A timestamp behind the event ends it, and a cut timestamp belongs to the next one.
         """
-        if not group.before and not group.after:
-            return True
         if group.after:
             return False
+        if damage.apart or not group.before:
+            return not group.before and not (damage.apart and group.inside)
         subject, _, rest = damage.text.strip().partition(" ")
         rest, stamp = rest.strip(), str(self._predicate)
         if rest and not stamp.startswith(rest):
@@ -238,6 +295,9 @@ class GraphAssembler:
             self._finish(group, group.before + group.after)
 
     def _finish(self, group: _Group, stamps: list[Stamp]) -> None:
+        offsets = [group.at.offset, group.last, *(stamp.at.offset for stamp in stamps)]
+        if max(offsets) > min(offsets):
+            self._closed = max(self._closed, *offsets)
         stamps = stamps or group.inside
         if group.damage is not None:
             self._report(group.damage.reason, group.damage.at, group.damage.text)
@@ -255,7 +315,8 @@ class GraphAssembler:
             self._report(unreadable(shown(group.name), str(error)), stamp.at, stamp.text)
             return
         inside = not group.before and not group.after
-        self.events.append(RawEvent(time, group.name, group.triples, group.at.position, inside))
+        event = RawEvent(time, group.name, group.triples, group.at.position, inside, group.at.offset)
+        self.events.append(event)
 
     def _drop_waiting(self) -> None:
         """Report timestamps without graph, unless their graph is what was unreadable."""

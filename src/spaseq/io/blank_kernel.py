@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from spaseq.io.nquads_kernel import BLANK, FIRST, FIRST_LABEL, LAST, NAME, NAME_END, NAME_START, TIME, Columns
+from spaseq.io.nquads_state import BLANK, FIRST, FIRST_LABEL, LAST, NAME, NAME_END, NAME_START, TIME, Columns
 from spaseq.model.arena import Bytes, Terms, Words, encode_bytes, find_bytes
 from spaseq.model.jit import Int, inlined, lean
 

@@ -96,7 +96,7 @@ class TripleCounter:
             except ValueError as error:
                 self._report(unreadable("the event", str(error)), stamp.at, stamp.text)
             else:
-                self.events.append(RawEvent(time, None, self._triples, at.position))
+                self.events.append(RawEvent(time, None, self._triples, at.position, offset=at.offset))
         self._begin()
 
     def _reason(self) -> str | None:

@@ -22,7 +22,7 @@ from spaseq.io.jsonld import JsonLdReader
 from spaseq.io.layouts import Clues
 from spaseq.io.lines import End
 from spaseq.io.options import ReadOptions
-from spaseq.io.pieces import per_event_of
+from spaseq.io.pieces import next_size, per_event_of
 from spaseq.io.plain import LineReader
 from spaseq.io.readers import read_sources
 from spaseq.io.sources import ByteReader, DamagedFile, Source
@@ -225,7 +225,7 @@ def _settled(source: Source, reader: ByteReader, begin: Cut, options: ReadOption
         cut = _cut(begin, consumed, line, parser) or cut
         if len(more) < wanted:
             break
-        wanted = options.chunk_bytes if step.consumed else max(2 * wanted, len(data))
+        wanted = next_size(options.chunk_bytes, step.consumed, len(data))
     if reader.damage is not None:
         return cut, None
     step = parser.step(data, line, End())

@@ -1,197 +1,315 @@
 """JSON-LD cut into values, each parsed by pyoxigraph on its own.
 
-A file is an array of nodes, one document after the other (JSON lines), or one document whose ``@graph`` holds
-the nodes. Cutting keeps an unreadable node from taking its neighbours with it and bounds memory.
+A file is one document after the other (JSON lines); a document is a node, an array of nodes, or an object whose
+``@graph`` holds the nodes. Cutting keeps an unreadable node from taking its neighbours with it and bounds memory.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from pyoxigraph import Quad, RdfFormat, parse
+from pyoxigraph import DefaultGraph, NamedNode, Quad, RdfFormat
 
 from spaseq.io.assemble import Damage, GraphAssembler, Mark
+from spaseq.io.bad_input import excerpt
 from spaseq.io.labels import numbered
-from spaseq.io.lines import End, QuadTaker, Step, message_of, step_of, tell_damage
+from spaseq.io.lines import End, QuadTaker, Step, check_length, message_of, parsed, step_of, tell_damage
 from spaseq.io.options import ReadOptions
+from spaseq.settings import limit_reached, settings
 
-_TOKEN = re.compile(rb'"(?:[^"\\\n\r]++|\\.)*+"|[\[\]{}]|,', re.DOTALL)
-_LINE_START = re.compile(rb"\n[ \t,]*\{")
+_STRING: Final = rb'"(?:[^"\\\n\r]++|\\.)*+"'
+_TOKEN = re.compile(_STRING + rb'|[\[\]{}"]', re.DOTALL)
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_SCALAR = re.compile(_STRING + rb'|[^ \t\r\n,\[\]{}"]++|"', re.DOTALL)
+_COLON = re.compile(rb"\s*+:\s*+")
 _HEAD = re.compile(rb'\{\s*"@(?:context|graph)"\s*:')
-_COLON = re.compile(rb"\s*:\s*")
-_LONGEST_VALUE: Final = 1 << 26
-"""A document longer than this is taken apart before its end has been seen."""
+_NEXT_LINE = re.compile(rb"\n[ \t,]*\{")
+_NEXT_VALUE = re.compile(rb"[,}\]]\s*+(?=\{)")
+_LATER: Final = -1
+_DEPTH: Final = {b"{": 1, b"[": 1, b"}": -1, b"]": -1}
+
+_BETWEEN: Final = "`{text}` stands where a value or a comma should"
+_COMMA: Final = "a comma is missing between two values"
+_OPEN: Final = "the file ends in the middle of an array"
 
 
 @dataclass(frozen=True, slots=True)
-class _Container:
-    """A document that is nothing but a context and nodes: the context's text, and where the nodes begin."""
+class _Place:
+    """Where reading has come to: outside of arrays, in an array, or among the nodes of a document with a context.
 
-    context: bytes
-    nodes: int
+    ``comma`` is True behind a value of an array, ``fresh`` before its first, ``broken`` behind something unreadable,
+    of which more may follow; ``long`` if the end of the document was not seen.
+    """
+
+    array: bool = False
+    context: bytes | None = None
+    comma: bool = False
+    fresh: bool = True
+    broken: bool = False
+    long: bool = False
 
 
 class JsonLdReader:
     """Reads JSON-LD piece by piece; ``taker`` makes what collects the quads of a piece, by default into events."""
 
-    __slots__ = ("_begun", "_context", "_taker")
+    __slots__ = ("_options", "_place", "_source", "_taker")
 
     def __init__(
         self, options: ReadOptions, source: str, taker: Callable[[], QuadTaker] | None = None
     ) -> None:
         events = partial(GraphAssembler, options.timestamp_predicate, options.time_unit, source)
         self._taker: Callable[[], QuadTaker] = taker or events
-        self._begun = False
-        self._context: bytes | None = None
+        self._options = options
+        self._source = source
+        self._place = _Place()
 
     @property
     def inside(self) -> bool:
         """True in the middle of a document that is taken apart: what follows needs its context."""
-        return self._context is not None
+        return self._place.context is not None
 
     def step(self, data: bytes, first_line: int, end: End | None) -> Step:
         """Events of a piece of JSON-LD; what is not settled waits for more, unless this is the end."""
-        assembler = self._taker()
-        if not self._begun and data.lstrip()[:1] == b"[":  # what is inside the array stands side by side
-            data = data.replace(b"[", b" ", 1)
-        final = end is not None
-        line, counted, reached = first_line, 0, 0
-        while (span := next_value(data, reached, final)) is not None:
-            start, stop = span
-            line += data.count(b"\n", counted, start)
-            counted = start
-            reached = self._take(data, start, stop, Mark(line, start), final, assembler)
-        tell_damage(assembler, end, Mark(line, reached))
-        step = step_of(data, assembler, reached, end)
-        self._begun = self._begun or step.consumed > 0
+        piece = _Piece(self._taker(), self._options, self._source, data, first_line, self._place)
+        piece.read(final=end is not None)
+        if end is not None and end.damage is None and piece.place.array:
+            piece.end()
+        tell_damage(piece.assembler, end, Mark(piece.line, piece.reached))
+        step = step_of(data, piece.assembler, piece.reached, end)
+        self._place = next(place for at, place in reversed(piece.places) if at <= step.consumed)
         return Step([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
 
-    def _take(self, data: bytes, start: int, stop: int, at: Mark, final: bool, assembler: QuadTaker) -> int:
-        """Take one value; the offset behind what was taken."""
-        try:
-            quads = self._quads(data[start:stop], self._context)
-        except SyntaxError as error:
-            container = container_of(data, start, stop)
-            if container is not None:
-                return self._take_nodes(data, container, stop, at, final, assembler)
-            stop = _next_start(data, start, stop)
-            text = data[start:stop].decode("utf-8", "replace")
-            assembler.damaged(Damage(message_of(error), at, text, cut=final and stop == len(data)))
-            return stop
-        text = data[start:stop].decode("utf-8", "replace")
-        for quad in quads:
-            assembler.quad(quad, at, text)
-        return stop
 
-    def _take_nodes(
-        self, data: bytes, container: _Container, stop: int, at: Mark, final: bool, assembler: QuadTaker
-    ) -> int:
-        """Take the nodes of a document one by one; of one without end only those that have theirs."""
-        unclosed = stop == len(data)
-        reached, line, counted = container.nodes, at.position, at.offset
-        for start, end in _nodes(data, container.nodes, stop, final or not unclosed):
-            line += data.count(b"\n", counted, start)
-            counted, reached = start, end
-            text = data[start:end]
+class _Piece:
+    """One piece of JSON-LD while it is read."""
+
+    def __init__(
+        self, assembler: QuadTaker, options: ReadOptions, source: str, data: bytes, line: int, place: _Place
+    ) -> None:
+        self.assembler = assembler
+        self._predicate = NamedNode(options.timestamp_predicate)
+        self._source = source
+        self._data = data
+        self._final = False
+        self.at = self.reached = 0
+        """Where reading is, and what was taken: white space belongs to what follows it, which may be indented."""
+        self.line = line
+        self.place = place
+        self.places = [(0, place)]
+
+    def read(self, *, final: bool) -> None:
+        """Read as many values as are complete, at the end all."""
+        self._final = final
+        while True:
+            self.reached = self.at
+            self._move(_spaces(self._data, self.at))
+            if self.at == len(self._data) or not self._take(self.at):
+                return
+
+    def end(self) -> None:
+        """The input ends inside an array."""
+        self._report(_OPEN, b"", cut=True)
+
+    def _report(self, reason: str, text: bytes, *, cut: bool = False) -> None:
+        """Tell of something unreadable; what an unreadable value has left of itself is not told again."""
+        if not self.place.broken or text[:1] == b"{":
             shown = text.decode("utf-8", "replace")
-            try:
-                quads = self._quads(text, container.context)
-            except SyntaxError as error:
-                cut = final and end == len(data)
-                assembler.damaged(Damage(message_of(error), Mark(line, start), shown, cut=cut))
-                continue
-            for quad in quads:
-                assembler.quad(quad, Mark(line, start), shown)
-        if unclosed and not final:
-            self._context = container.context
-            return reached
-        return stop
+            at = Mark(self.line, self.reached)
+            self.assembler.damaged(Damage(reason, at, shown, cut=cut, apart=True))
 
-    @staticmethod
-    def _quads(text: bytes, context: bytes | None) -> list[Quad]:
-        if context is not None:
-            text = b'{"@context":' + context + b',"@graph":[' + text + b"]}"
-        return list(parse(text, format=RdfFormat.JSON_LD))
+    def _move(self, at: int) -> None:
+        self.line += self._data.count(b"\n", self.at, at)
+        self.at = at
 
+    def _go(self, at: int, place: _Place) -> bool:
+        """Go on behind something that was taken."""
+        self._move(at)
+        self.place = place
+        self.places.append((at, place))
+        return True
 
-def next_value(data: bytes, begin: int, final: bool) -> tuple[int, int] | None:
-    """The span of the first object or array from an offset on; one that is not closed only at the end.
+    def _take(self, start: int) -> bool:
+        """Take what begins here; False if more must be read first."""
+        place, byte = self.place, self._data[start : start + 1]
+        if byte in (b"{", b"[") and (place.array or byte == b"{"):
+            stop = _value_end(self._data, start, len(self._data), self._final)
+            if stop is None and not self._final and not self._too_long(start):
+                return False
+            return self._value(start, stop)
+        if byte == b"[" and not place.broken:
+            return self._go(start + 1, _Place(array=True))
+        if byte == b"," and place.comma:
+            return self._go(start + 1, replace(place, comma=False, fresh=False))
+        if byte == b"]" and place.array:
+            return self._end_array(start)
+        return self._between(start)
 
-    Commas between values and the bracket that closes the array around them are passed over.
-    """
-    start, depth = -1, 0
-    for found in _TOKEN.finditer(data, begin):
-        text = found[0]
-        if text in (b"{", b"["):
-            if depth == 0:
-                start = found.start()
-            depth += 1
-        elif text in (b"}", b"]") and depth > 0:
-            depth -= 1
-            if depth == 0:
-                return start, found.end()
-    if start >= 0 and (final or len(data) - start > _LONGEST_VALUE):
-        return start, len(data)
-    return None
+    def _too_long(self, start: int) -> bool:
+        """Whether a value without end is to be taken as it is: a document with nodes, if they can be told apart."""
+        size = len(self._data) - start
+        if size > settings().whole_document_bytes and not self.place.array:
+            return nodes_of(self._data, start, len(self._data)) is not None
+        return size >= settings().max_line_bytes
 
+    def _end_array(self, start: int) -> bool:
+        """The bracket that closes an array, or what an unreadable value has left of itself."""
+        place, data = self.place, self._data
+        following = _spaces(data, start + 1)
+        closed = place.context is None
+        if not closed and data[following : following + 1] == b"}":
+            following, closed = _spaces(data, following + 1), True
+        if following == len(data) and not self._final:
+            return False
+        if not closed and place.long:
+            raise limit_reached(
+                f"{self._source}:{self.line}: a long document, whose nodes were read one by one, has more than them",
+                "whole_document_bytes",
+            )
+        if place.broken and following < len(data):
+            return self._go(start + 1, place)
+        if not closed or not (place.comma or place.fresh):
+            self._report(_BETWEEN.format(text="]"), b"]")
+        return self._go(following, _Place(broken=not closed))
 
-def container_of(data: bytes, start: int, stop: int) -> _Container | None:
-    """What a document holds, if it has no keys of its own but ``@context`` and ``@graph``."""
-    context, nodes, depth = b"{}", -1, 0
-    if _HEAD.match(data, start) is None:
+    def _between(self, start: int) -> bool:
+        """Something that is no object: a number or a text, which says nothing, or what should not be there."""
+        found = _SCALAR.match(self._data, start)
+        stop = found.end() if found is not None else start + 1
+        open_string = self._data[start:stop] == b'"' and self._data.find(b"\n", start) < 0
+        if not self._final and (open_string or (stop == len(self._data) and found is not None)):
+            check_length(len(self._data) - start, self._source, self.line, "a value")
+            return False
+        text = self._data[start:stop]
+        try:
+            _quads(text, None)
+        except SyntaxError:
+            self._report(_BETWEEN.format(text=excerpt(text.decode("utf-8", "replace"))), text)
+            return self._go(stop, replace(self.place, broken=True))
+        if self.place.comma:
+            self._report(_COMMA, text)
+        return self._go(stop, replace(self.place, comma=self.place.array, fresh=False))
+
+    # --- values ---------------------------------------------------------------------------------
+
+    def _value(self, start: int, end: int | None) -> bool:
+        """Take an object or an array or, if it cannot be read, as little of it as possible."""
+        place, data = self.place, self._data
+        stop, long = len(data) if end is None else end, end is None and not self._final
+        if place.comma:
+            self._report(_COMMA, b"")
+        after = replace(place, comma=place.array, fresh=False, broken=False)
+        try:
+            quads = _quads(data[start:stop], place.context)
+        except SyntaxError as error:
+            nodes = None if place.array else nodes_of(data, start, stop)
+            if nodes is not None:
+                self._check_head(data[start : nodes[0]])
+                return self._go(nodes[0], _Place(array=True, context=nodes[1], long=long))
+            resumed = self._resume(start, stop)
+            if resumed == _LATER:
+                return False
+            if resumed is None and long:
+                check_length(stop - start, self._source, self.line, "a value")
+            rest = stop if resumed is None else resumed
+            self._report(message_of(error), data[start:rest], cut=self._final and rest == len(data))
+            return self._go(rest, replace(after, comma=after.comma and resumed is None, broken=True))
+        if place.broken and not any(self._is_part_of_event(quad) for quad in quads):
+            return self._go(stop, replace(after, broken=True))
+        shown = data[start:stop].decode("utf-8", "replace")
+        for quad in quads:
+            self.assembler.quad(quad, Mark(self.line, self.reached), shown)
+        return self._go(stop, after)
+
+    def _check_head(self, text: bytes) -> None:
+        """Tell if what stands before the nodes of a document is what cannot be read."""
+        try:
+            _quads(text + b"]}", None)
+        except SyntaxError as error:
+            self._report(message_of(error), text)
+
+    def _is_part_of_event(self, quad: Quad) -> bool:
+        return quad.predicate == self._predicate or not isinstance(quad.graph_name, DefaultGraph)
+
+    def _resume(self, start: int, stop: int) -> int | None:
+        """Where in an unreadable value another one begins: a bracket or a quote too many must not take it along.
+
+        That is at a line that begins with a brace and is no deeper indented, or at the next graph that can be read;
+        `_LATER` if more must be read to tell.
+        """
+        data = self._data
+        column = start - (data.rfind(b"\n", 0, start) + 1)
+        for found in _NEXT_LINE.finditer(data, start, stop):
+            if found.end() - 1 - (found.start() + 1) <= column:
+                return found.end() - 1
+        left = 8 * (stop - start) + (1 << 16)  # how many bytes may be looked at
+        for found in _NEXT_VALUE.finditer(data, start + 1, stop):
+            begin = found.end()
+            end = _value_end(data, begin, len(data), self._final)
+            if end is None and not self._final and len(data) - start < settings().max_line_bytes:
+                return _LATER
+            left -= (end or len(data)) - begin
+            if left <= 0:
+                return None
+            if end is not None and b'"@graph"' in data[begin:end]:
+                try:
+                    quads = _quads(data[begin:end], self.place.context)
+                except SyntaxError:
+                    continue
+                if any(self._is_part_of_event(quad) for quad in quads):
+                    return begin
         return None
+
+
+def _quads(text: bytes, context: bytes | None) -> list[Quad]:
+    if context is not None:
+        text = b'{"@context":' + context + b',"@graph":[' + text + b"]}"
+    return parsed(text, RdfFormat.JSON_LD)
+
+
+def _spaces(data: bytes, at: int) -> int:
+    """The end of the white space that begins here."""
+    found = _SPACE.match(data, at)
+    return at if found is None else found.end()
+
+
+def _value_end(data: bytes, start: int, stop: int, final: bool = True) -> int | None:
+    """The end of the object or array that begins here, None if it is not closed, or a string may go on."""
+    depth = 0
     for found in _TOKEN.finditer(data, start, stop):
         text = found[0]
-        colon = _COLON.match(data, found.end()) if text[:1] == b'"' else None
-        if depth == 1 and colon is not None:
-            if text == b'"@context"':
-                quoted = _TOKEN.match(data, colon.end())
-                simple = quoted is not None and quoted[0][:1] == b'"'
-                span = (
-                    quoted.span() if quoted is not None and simple else next_value(data, colon.end(), False)
-                )
-                if span is None:
-                    return None
-                context = data[span[0] : span[1]]
-            elif text == b'"@graph"' and data[colon.end() : colon.end() + 1] == b"[":
-                nodes = colon.end() + 1
-            else:
-                return None
-        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(text, 0)
-    return _Container(context, nodes) if nodes >= 0 else None
-
-
-def _nodes(data: bytes, begin: int, stop: int, final: bool) -> Iterator[tuple[int, int]]:
-    """The spans of the nodes of an array that begins before ``begin``; the last only if it is closed or final."""
-    depth, start = 0, -1
-    for found in _TOKEN.finditer(data, begin, stop):
-        text = found[0]
         if text in (b"{", b"["):
-            if depth == 0:
-                start = found.start()
             depth += 1
         elif text in (b"}", b"]"):
             depth -= 1
-            if depth < 0:
-                return
             if depth == 0:
-                yield start, found.end()
-                start = -1
-    if final and start >= 0:
-        yield start, stop
+                return found.end()
+        elif text == b'"' and not final and data.find(b"\n", found.end()) < 0:
+            return None
+    return None
 
 
-def _next_start(data: bytes, start: int, stop: int) -> int:
-    """Where an unreadable value really ends: at a line inside it that begins another, no deeper indented.
-
-    A bracket too many or too few must not take the values behind it along.
-    """
-    column = start - (data.rfind(b"\n", 0, start) + 1)
-    for found in _LINE_START.finditer(data, start, stop):
-        if found.end() - 1 - (found.start() + 1) <= column:
-            return found.end() - 1
-    return stop
+def nodes_of(data: bytes, start: int, stop: int) -> tuple[int, bytes] | None:
+    """Where the nodes of a document begin that has no keys but ``@context`` and ``@graph``, and its context."""
+    if _HEAD.match(data, start) is None:
+        return None
+    context, nodes, depth = b"{}", None, 0
+    for found in _TOKEN.finditer(data, start, stop):
+        text = found[0]
+        colon = _COLON.match(data, found.end()) if depth == 1 and text[:1] == b'"' else None
+        if colon is not None:
+            value = data[colon.end() : colon.end() + 1]
+            if text == b'"@context"' and value in (b"{", b"["):
+                end = _value_end(data, colon.end(), stop)
+                context = data[colon.end() : end]
+            elif text == b'"@context"' and (quoted := _TOKEN.match(data, colon.end(), stop)) is not None:
+                context = quoted[0]
+            elif text == b'"@graph"' and value == b"[":
+                nodes = colon.end() + 1
+            else:
+                return None
+        depth += _DEPTH.get(text, 0)
+    return None if nodes is None else (nodes, context)

@@ -14,8 +14,10 @@ from spaseq.io.bad_input import BadInput, OnBad, excerpt, fail
 from spaseq.io.blank_kernel import SCOPE_SIZE, event_keys, scope_blanks
 from spaseq.io.encode import encode_events
 from spaseq.io.layouts import Clues
-from spaseq.io.lines import End, Step, message_of, parse_line
-from spaseq.io.nquads_kernel import (
+from spaseq.io.line_kernel import SPANS
+from spaseq.io.lines import End, Step, check_length, parse_line
+from spaseq.io.nquads_kernel import lex_events
+from spaseq.io.nquads_state import (
     BLANK,
     EVENT_COLUMNS,
     FULL,
@@ -34,8 +36,8 @@ from spaseq.io.nquads_kernel import (
     Columns,
     Settings,
     State,
-    lex_events,
 )
+from spaseq.io.nquads_terms import COLUMNS
 from spaseq.io.options import ReadOptions
 from spaseq.io.plain import assemble
 from spaseq.io.sources import ByteReader
@@ -48,6 +50,7 @@ from spaseq.settings import settings
 Bytes = npt.NDArray[np.uint8]
 
 _SCALES: Final = {"s": 6, "ms": 3, "us": 0, "ns": -3}
+_FEED: Final = 10
 _SHORTEST_LINE: Final = 15
 """No quad is written in fewer bytes."""
 
@@ -86,7 +89,8 @@ class NQuadsReader:
         options = self._options
         predicate = _padded(f"<{options.timestamp_predicate}>".encode())
         scale = _SCALES[options.time_unit]
-        return Settings(predicate, scale, options.keep_names, self._needed(), self._per_event)
+        long_line = settings().long_line_bytes
+        return Settings(predicate, scale, options.keep_names, self._needed(), self._per_event, long_line)
 
     def _needed(self) -> npt.NDArray[np.bool_]:
         """For every predicate id whether a query mentions it; empty if all matter."""
@@ -123,6 +127,7 @@ class NQuadsReader:
                 return
             left = data[settled:filled]
             if len(left) > size // 2:
+                self._check_line(left)
                 size *= 2
                 bigger = np.empty(size + PADDING, np.uint8)
                 bigger[: len(left)] = left
@@ -130,6 +135,19 @@ class NQuadsReader:
             else:
                 data[: len(left)] = left.copy()
             filled = len(left)
+
+    def _check_line(self, data: Bytes) -> None:
+        """See to it that the last line of what must be read again is not too long."""
+        block = settings().scanned_bytes
+        for end in range(len(data), 0, -block):
+            feeds = np.flatnonzero(data[max(end - block, 0) : end] == _FEED)
+            if len(feeds):
+                begin = max(end - block, 0) + int(feeds[-1]) + 1
+                check_length(
+                    len(data) - begin, self._source, self._line + int(np.count_nonzero(data == _FEED))
+                )
+                return
+        check_length(len(data), self._source, self._line)
 
     def _piece(self, data: Bytes, size: int, end: End | None) -> Iterator[tuple[EventBatch | None, int]]:
         """Batches of a piece of input, each with the offset up to which everything is settled."""
@@ -196,8 +214,8 @@ class NQuadsReader:
         count = int(state.events)
         good = self._read_stamps(data, size, count)
         if self._clues is not None:
-            for row in np.flatnonzero(self._columns.events[:count, INSIDE]).tolist():
-                event = self._columns.events[row]
+            events = self._columns.events[:count]
+            for event in events[(events[:, INSIDE] == 1) & (events[:, TIME] != ELSEWHERE)]:
                 name = data[event[NAME_START] : event[NAME_END]].tobytes()
                 self._clues.see_inside(name, int(event[TIME]))
         if len(self._labels):
@@ -218,17 +236,14 @@ class NQuadsReader:
             event = events[row]
             line = _line_around(data, int(event[STAMP_START]), size)
             name = data[event[NAME_START] : event[NAME_END]].tobytes().decode()
+            quad = parse_line(line)[0]
             try:
-                quad = parse_line(line)[0]
-                text = str(quad)
                 event[TIME] = instant_of(quad.object, self._options.time_unit)
                 continue
-            except SyntaxError as error:
-                reason, text = message_of(error), line.decode("utf-8", "replace").rstrip()
             except ValueError as error:
                 reason = unreadable(name or "the event", str(error))
             position = self._line + int(event[STAMP_LINE])
-            self._on_bad(BadInput(reason, self._source, position, "line", excerpt(text)))
+            self._on_bad(BadInput(reason, self._source, position, "line", excerpt(str(quad))))
             event[BLANK] = 0
             bad.append(row)
         return np.delete(np.arange(count, dtype=np.int64), bad) if bad else None
@@ -282,9 +297,9 @@ def _padded(data: bytes) -> Bytes:
 def _line_around(data: Bytes, at: int, size: int) -> bytes:
     """The line in which an offset lies."""
     start, stop = at, at
-    while start > 0 and data[start - 1] != 10:
+    while start > 0 and data[start - 1] not in (10, 13):
         start -= 1
-    while stop < size and data[stop] != 10:
+    while stop < size and data[stop] not in (10, 13):
         stop += 1
     return data[start:stop].tobytes()
 
@@ -300,8 +315,10 @@ def _columns_for(rows: int) -> Columns:
         np.empty(rows, np.int32),
         np.empty(rows, np.int32),
         np.empty((rows, EVENT_COLUMNS), np.int64),
-        np.zeros(8, np.int64),
-        np.zeros((settings().compared_triples, 6), np.int64),
+        np.zeros(SPANS, np.int64),
+        np.zeros(6, np.int64),
+        np.zeros((settings().compared_triples, COLUMNS), np.int64),
+        np.zeros(COLUMNS, np.int64),
         np.zeros(settings().rewritten_bytes, np.uint8),
         np.empty(1 << max(6, (2 * rows).bit_length()), np.int64),
     )

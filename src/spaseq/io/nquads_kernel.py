@@ -1,147 +1,49 @@
 """N-Quads bytes to columns of ids: lexing, encoding and cutting into events in one pass.
 
 The same rules as `spaseq.io.assemble`, for input without fault. At the first thing that is unusual the
-kernel stops (`STOPPED`): what came before is settled, and the reader hands the next lines to pyoxigraph.
+kernel stops (`STOPPED`): what came before is settled, and the reader hands the next lines to pyoxigraph. Every
+term of a line is looked at before the line changes anything, also those that no query needs: a bad line may belong
+to the event that is open.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, Protocol
-
 import numpy as np
-import numpy.typing as npt
 
-from spaseq.io.line_kernel import NOTHING, TROUBLE, cut_line, find_line_end
+from spaseq.io.line_kernel import NOTHING, SAME_GRAPH, SAME_PREDICATE, TROUBLE, cut_line, find_line_end
+from spaseq.io.nquads_state import (
+    BLANK,
+    FIRST,
+    GOING,
+    INSIDE,
+    LAST,
+    NAME,
+    NAME_END,
+    NAME_START,
+    POSITION,
+    STAMP_END,
+    STAMP_LINE,
+    STAMP_START,
+    STOPPED,
+    TIME,
+    Columns,
+    Settings,
+    State,
+)
+from spaseq.io.nquads_terms import (
+    PREDICATE,
+    PREDICATE_END,
+    fail,
+    failed,
+    good_literal,
+    good_resource,
+    graph_id,
+    look,
+    same,
+)
 from spaseq.io.stamp_kernel import read_stamp
-from spaseq.io.term_kernel import DOUBT, ROOM, encode_iri, encode_label, encode_literal, good_iri
-from spaseq.model.arena import Bytes, Longs, Terms, equal_bytes, find_bytes
+from spaseq.model.arena import Bytes, Longs, Terms
 from spaseq.model.jit import Int, inlined, lean, load8
-
-GOING: Final = 0
-STOPPED: Final = 1
-FULL: Final = 2
-"""The dictionary must grow; everything is to be read again."""
-LABELS_FULL: Final = 3
-"""The dictionary of blank node labels must grow; everything is to be read again."""
-
-FIRST_LABEL: Final = -10
-"""A blank node is this number minus the id of its label: it is the event's own, not yet a term."""
-_NO_LABEL_ROOM: Final = -3
-Ids = npt.NDArray[np.int32]
-
-# Columns of the array that describes events.
-TIME, POSITION, FIRST, LAST, NAME, NAME_START, NAME_END, STAMP_START, STAMP_END, STAMP_LINE, BLANK = range(11)
-INSIDE: Final = 11
-EVENT_COLUMNS: Final = 12
-
-
-class Settings(NamedTuple):
-    """What stays the same for a whole source; ``needed[id]`` says which predicates matter, empty means all.
-
-    ``per_event`` is how many triples make an event, 0 where graphs do.
-    """
-
-    stamp_predicate: Bytes
-    scale: int
-    keep_names: bool
-    needed: npt.NDArray[np.bool_]
-    per_event: int
-
-
-class Columns(NamedTuple):
-    """What the kernel fills: triples, and a row per event; ``memory`` is what neighbouring events repeat."""
-
-    subjects: Ids
-    predicates: Ids
-    objects: Ids
-    events: npt.NDArray[np.int64]
-    spans: Longs
-    memory: npt.NDArray[np.int64]
-    scratch: Bytes
-    table: Longs
-
-
-class State(Protocol):
-    """Where the kernel is: a record of `STATE`.
-
-    The open graph has a name, a start, and timestamps before and after it (the first of them, and how many;
-    after it also the second) and inside it (the first, and 2 if there is another value). A waiting timestamp is one whose graph has not come yet. Positions are
-    addresses while the kernel runs; ``consumed`` is an offset, ``lines`` counts from where it began.
-    """
-
-    at: Int
-    line: Int
-    events: Int
-    triples: Int
-    is_open: Int
-    name: Int
-    name_end: Int
-    name_id: Int
-    start: Int
-    start_line: Int
-    first_line: Int
-    first_triple: Int
-    has_blank: Int
-    rows: Int
-    before: Int
-    before_from: Int
-    before_to: Int
-    before_line: Int
-    after: Int
-    after_from: Int
-    after_to: Int
-    after_line: Int
-    after_at: Int
-    second_from: Int
-    second_to: Int
-    second_line: Int
-    second_at: Int
-    inside: Int
-    inside_from: Int
-    inside_to: Int
-    inside_line: Int
-    waiting: Int
-    waiting_from: Int
-    waiting_to: Int
-    waiting_line: Int
-    waiting_at: Int
-    waiting_name: Int
-    waiting_name_end: Int
-    subject: Int
-    subject_end: Int
-    subject_id: Int
-    consumed: Int
-    lines: Int
-    status: Int
-
-
-STATE: Final = np.dtype([(field, np.int64) for field in State.__annotations__])
-
-
-@inlined
-def _same(one: Int, one_end: Int, other: Int, other_end: Int) -> bool:
-    return one_end - one == other_end - other and equal_bytes(one, other, one_end - one)
-
-
-@inlined
-def _encode_resource(terms: Terms, labels: Terms, address: Int, stop: Int) -> Int:
-    """The id of an IRI, or the event's own number for a blank node."""
-    if load8(address) == 60:
-        return encode_iri(terms, address, stop)
-    label = encode_label(labels, address, stop)
-    return _NO_LABEL_ROOM if label == ROOM else FIRST_LABEL - label
-
-
-@inlined
-def _failed(known: Int) -> bool:
-    return bool(FIRST_LABEL < known < 0)
-
-
-@lean
-def _fail(state: State, known: Int) -> bool:
-    """Stop for the reason that stands in place of an id."""
-    state.status = STOPPED if known == DOUBT else (FULL if known == ROOM else LABELS_FULL)
-    return False
 
 
 @lean
@@ -229,7 +131,7 @@ def _close(columns: Columns, state: State, settings: Settings, base: Int) -> boo
 @inlined
 def _is_stamp(spans: Longs, settings: Settings) -> bool:
     predicate = settings.stamp_predicate.ctypes.data
-    return _same(spans[2], spans[3], predicate, predicate + len(settings.stamp_predicate) - 16)
+    return same(spans[2], spans[3], predicate, predicate + len(settings.stamp_predicate) - 16)
 
 
 @inlined
@@ -238,7 +140,9 @@ def _take_stamp(columns: Columns, state: State, settings: Settings, base: Int) -
     spans = columns.spans
     if not _is_stamp(spans, settings) or load8(spans[4]) != 34:
         return _stop(state)
-    if state.is_open and _same(spans[0], spans[1], state.name, state.name_end):
+    if not good_literal(spans, columns.stamp):
+        return _stop(state)
+    if state.is_open and same(spans[0], spans[1], state.name, state.name_end):
         state.after += 1
         if state.after == 1:
             state.after_from, state.after_to = spans[4], spans[5]
@@ -247,7 +151,7 @@ def _take_stamp(columns: Columns, state: State, settings: Settings, base: Int) -
             state.second_from, state.second_to = spans[4], spans[5]
             state.second_line, state.second_at = state.line, state.at
         return True
-    if state.waiting:
+    if state.waiting or not good_resource(spans[0], spans[1]):
         return _stop(state)
     if not _close(columns, state, settings, base):
         return False
@@ -284,7 +188,7 @@ def _split(columns: Columns, state: State, settings: Settings, base: Int) -> boo
 
 
 @inlined
-def _open(columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms, base: Int) -> bool:
+def _open(columns: Columns, state: State, settings: Settings, name_id: Int, base: Int) -> bool:
     """The first quad of another graph."""
     spans = columns.spans
     if not _close(columns, state, settings, base):
@@ -292,7 +196,7 @@ def _open(columns: Columns, state: State, settings: Settings, terms: Terms, labe
     state.start, state.start_line = state.at, state.line
     state.before = state.after = state.inside = 0
     if state.waiting:
-        if not _same(spans[6], spans[7], state.waiting_name, state.waiting_name_end):
+        if not same(spans[6], spans[7], state.waiting_name, state.waiting_name_end):
             return _stop(state)
         state.before = 1
         state.before_from, state.before_to = state.waiting_from, state.waiting_to
@@ -300,38 +204,53 @@ def _open(columns: Columns, state: State, settings: Settings, terms: Terms, labe
         state.start = state.waiting_at
         state.waiting = 0
     state.is_open = 1
-    state.name, state.name_end = spans[6], spans[7]
+    state.name, state.name_end, state.name_id = spans[6], spans[7], name_id
     state.first_line, state.first_triple, state.rows = state.line, state.triples, 0
-    state.name_id = 0
-    if settings.keep_names or load8(spans[6]) != 60:
-        state.name_id = _encode_resource(terms, labels, spans[6], spans[7])
-        if _failed(state.name_id):
-            return _fail(state, state.name_id)
-    elif not good_iri(spans[6], spans[7]):
-        return _stop(state)
-    state.has_blank = 1 if state.name_id < 0 else 0
+    state.has_blank = 1 if name_id < 0 else 0
     return True
 
 
 @inlined
-def _predicate(state: State, settings: Settings, terms: Terms, known: Longs, spans: Longs) -> Int:
-    """The id of the line's predicate, 0 if no query needs it; often that of the same line one event ago."""
-    if _same(spans[2], spans[3], known[0], known[1]):
-        return np.int64(known[2])
-    found: Int = 0
-    if len(settings.needed):
-        found = find_bytes(terms, spans[2], spans[3] - spans[2])
-        if found == 0 and not good_iri(spans[2], spans[3]):  # perhaps another spelling of a needed one
-            _stop(state)
-        if found >= len(settings.needed) or not settings.needed[found]:
-            found = 0
-    else:
-        found = encode_iri(terms, spans[2], spans[3])
-        if _failed(found):
-            _fail(state, found)
-            return found
-    known[0], known[1], known[2] = spans[2], spans[3], found
-    return found
+def _append(columns: Columns, state: State) -> None:
+    """Add the line's triple to the open graph, if a query needs it."""
+    state.rows += 1
+    if state.predicate > 0:
+        if state.subject_id < 0 or state.obj < 0:
+            state.has_blank = 1
+        row = state.triples
+        columns.subjects[row], columns.objects[row] = state.subject_id, state.obj
+        columns.predicates[row] = state.predicate
+        state.triples = row + 1
+
+
+@inlined
+def _take_quad(
+    columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms, base: Int, cut: Int
+) -> bool:
+    """A quad of the open graph, or the first of another event."""
+    spans = columns.spans
+    again = state.is_open and (
+        cut & SAME_GRAPH or (load8(spans[6]) != 60 and same(spans[6], spans[7], state.name, state.name_end))
+    )
+    known = again and state.after == 0
+    if not known:
+        cut &= ~SAME_PREDICATE  # it was compared with another line
+    name_id: Int = state.name_id
+    if not again:
+        name_id = graph_id(spans, settings, terms, labels)
+        if failed(name_id):
+            return fail(state, name_id)
+    if not look(columns, state, settings, terms, labels, state.rows if known else 0, cut):
+        return False
+    if not again:
+        if not _open(columns, state, settings, name_id, base):
+            return False
+    elif not known and not _split(columns, state, settings, base):
+        return False
+    if _is_stamp(spans, settings):
+        _take_inside(state, spans)
+    _append(columns, state)
+    return True
 
 
 @lean
@@ -340,53 +259,25 @@ def _take_inside(state: State, spans: Longs) -> None:
     if state.inside == 0:
         state.inside = 1 if load8(spans[4]) == 34 else 2
         state.inside_from, state.inside_to, state.inside_line = spans[4], spans[5], state.line
-    elif not _same(spans[4], spans[5], state.inside_from, state.inside_to):
+    elif not same(spans[4], spans[5], state.inside_from, state.inside_to):
         state.inside = 2
-
-
-@inlined
-def _take_triple(columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms) -> bool:
-    """Encode the line's triple into the open graph."""
-    spans = columns.spans
-    known = columns.memory[state.rows & (len(columns.memory) - 1)]
-    state.rows += 1
-    predicate = _predicate(state, settings, terms, known, spans)
-    if predicate <= 0:
-        return state.status == GOING
-    if not _same(spans[0], spans[1], state.subject, state.subject_end):
-        subject = _encode_resource(terms, labels, spans[0], spans[1])
-        if _failed(subject):
-            return _fail(state, subject)
-        state.subject, state.subject_end, state.subject_id = spans[0], spans[1], subject
-    obj: Int = known[5]
-    if not _same(spans[4], spans[5], known[3], known[4]):
-        if load8(spans[4]) == 34:
-            obj = encode_literal(terms, spans[4], spans[5], columns.scratch)
-        else:
-            obj = _encode_resource(terms, labels, spans[4], spans[5])
-        if _failed(obj):
-            return _fail(state, obj)
-        known[3], known[4], known[5] = spans[4], spans[5], obj
-    if state.subject_id < 0 or obj < 0:
-        state.has_blank = 1
-    row = state.triples
-    columns.subjects[row], columns.predicates[row], columns.objects[row] = state.subject_id, predicate, obj
-    state.triples = row + 1
-    return True
 
 
 @lean
 def _take_counted(
-    columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms, base: Int
+    columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms, base: Int, cut: Int
 ) -> bool:
     """A line without graph, where triples are counted into events as `spaseq.io.count` counts them."""
     spans = columns.spans
     stamp = _is_stamp(spans, settings)
     full = state.is_open and state.rows == settings.per_event
-    if (full and not stamp) or (stamp and (state.before or load8(spans[4]) != 34)):
+    if spans[6] or (full and not stamp) or (stamp and (state.before or load8(spans[4]) != 34)):
         return _stop(state)
-    if stamp and load8(spans[0]) == 60 and not good_iri(spans[0], spans[1]):
-        return _stop(state)
+    if stamp:
+        if not (good_literal(spans, columns.stamp) and good_resource(spans[0], spans[1])):
+            return _stop(state)
+    elif not look(columns, state, settings, terms, labels, state.rows if state.is_open else 0, cut):
+        return False
     if not state.is_open:
         state.is_open = 1
         state.start, state.start_line, state.first_line = state.at, state.line, state.line
@@ -396,12 +287,24 @@ def _take_counted(
     if stamp:
         state.before = 1
         state.before_from, state.before_to, state.before_line = spans[4], spans[5], state.line
-    elif not _take_triple(columns, state, settings, terms, labels):
-        return False
+    else:
+        _append(columns, state)
     if state.before and state.rows == settings.per_event:
         _finish(columns, state, settings, base)
         state.before = 0
     return True
+
+
+@inlined
+def _expect(columns: Columns, state: State) -> None:
+    """What may come again: the subject, the predicate of the same line one event ago, and the graph."""
+    known = columns.memory[(state.rows if state.is_open else 0) & (len(columns.memory) - 1)]
+    expected = columns.expected
+    expected[0], expected[1] = state.subject, state.subject_end
+    expected[2], expected[3] = known[PREDICATE], known[PREDICATE_END]
+    expected[4], expected[5] = 0, 0
+    if state.is_open:
+        expected[4], expected[5] = state.name, state.name_end
 
 
 @lean
@@ -413,30 +316,28 @@ def lex_events(
     base = data.ctypes.data
     end = base + size
     columns.memory[:] = 0
+    columns.stamp[:] = 0
     spans = columns.spans
     state.at = base + begin
     while state.at < end:
         stop = find_line_end(state.at, end)
         if stop == end and not final:
             break
-        cut = cut_line(state.at, stop, spans)
+        if stop - state.at >= settings.long_line:
+            state.status = STOPPED
+            break
+        _expect(columns, state)
+        cut = cut_line(state.at, stop, spans, columns.expected)
         if cut == TROUBLE:
             state.status = STOPPED
             break
         if cut != NOTHING:
             if settings.per_event:
-                good = spans[6] == 0 and _take_counted(columns, state, settings, terms, labels, base)
-                state.status = state.status if good or state.status else STOPPED
+                good = _take_counted(columns, state, settings, terms, labels, base, cut)
             elif spans[6] == 0:
                 good = _take_stamp(columns, state, settings, base)
             else:
-                if not (state.is_open and _same(spans[6], spans[7], state.name, state.name_end)):
-                    good = _open(columns, state, settings, terms, labels, base)
-                else:
-                    good = state.after == 0 or _split(columns, state, settings, base)
-                if good and _is_stamp(spans, settings):
-                    _take_inside(state, spans)
-                good = good and _take_triple(columns, state, settings, terms, labels)
+                good = _take_quad(columns, state, settings, terms, labels, base, cut)
             if not good:
                 break
         state.at = stop + 1

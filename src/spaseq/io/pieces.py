@@ -13,6 +13,7 @@ from spaseq.io.options import ReadOptions
 from spaseq.io.plain import LineReader
 from spaseq.io.sources import ByteReader, Source
 from spaseq.io.trig import TrigReader
+from spaseq.settings import settings
 
 
 class Parser(Protocol):
@@ -68,7 +69,15 @@ def in_pieces(parser: Parser, reader: ByteReader, size: int, first: int | None =
             return
         data = data[step.consumed :]
         line += step.lines
-        wanted = size if step.consumed else max(2 * wanted, len(data))
+        wanted = next_size(size, step.consumed, len(data))
+
+
+def next_size(size: int, consumed: int, held: int) -> int:
+    """How many bytes to read next: more and more while nothing is settled, but not far beyond the limit."""
+    if consumed:
+        return size
+    left = settings().max_line_bytes - held
+    return max(size, min(held, left) if left > 0 else held)
 
 
 def hand_over(source: Source, options: ReadOptions, taker: QuadTaker) -> None:

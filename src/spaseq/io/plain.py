@@ -6,7 +6,7 @@ from pyoxigraph import RdfFormat
 
 from spaseq.io.assemble import GraphAssembler
 from spaseq.io.count import TripleCounter
-from spaseq.io.lines import End, Step, assemble_lines
+from spaseq.io.lines import End, Step, assemble_lines, check_length, whole_lines
 from spaseq.io.options import ReadOptions
 
 
@@ -15,6 +15,9 @@ def assemble(
 ) -> Step:
     """The events of a piece of N-Quads or, if so many triples make an event, of N-Triples."""
     predicate, unit = options.timestamp_predicate, options.time_unit
+    if end is None:
+        whole = whole_lines(data)
+        check_length(len(data) - whole, source, first_line + data.count(b"\n", 0, whole))
     if per_event:
         counter = TripleCounter(predicate, unit, source, per_event)
         return assemble_lines(data, first_line, end, counter, RdfFormat.N_TRIPLES, predicate)

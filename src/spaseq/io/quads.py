@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
-from spaseq.io.line_kernel import NOTHING, TROUBLE, cut_line, find_line_end
+from spaseq.io.line_kernel import CLOSE, NOTHING, SPANS, TROUBLE, cut_line, find_line_end
 from spaseq.io.lines import message_of, parse_line
 from spaseq.io.term_kernel import DOUBT, ROOM, encode_iri, encode_label, encode_literal
 from spaseq.model.arena import PADDING, Bytes, Longs, Terms
@@ -15,28 +15,35 @@ from spaseq.model.jit import Int, lean, load8
 
 
 @lean
-def _encode(terms: Terms, address: Int, stop: Int, scratch: Bytes) -> Int:
+def _encode(terms: Terms, address: Int, stop: Int, close: Int, scratch: Bytes) -> Int:
     lead = load8(address)
     if lead == 60:
         return encode_iri(terms, address, stop)
     if lead == 34:
-        return encode_literal(terms, address, stop, scratch)
+        return encode_literal(terms, address, stop, close, scratch)
     return encode_label(terms, address, stop)
 
 
 @lean
 def _lex_line(
-    data: Bytes, begin: Int, stop: Int, terms: Terms, scratch: Bytes, spans: Longs, ids: Longs
+    data: Bytes,
+    begin: Int,
+    stop: Int,
+    terms: Terms,
+    scratch: Bytes,
+    spans: Longs,
+    expected: Longs,
+    ids: Longs,
 ) -> Int:
     """Encode the terms of one line; `NOTHING`, 1, or why pyoxigraph must read it."""
     base = data.ctypes.data
-    cut = cut_line(base + begin, base + stop, spans)
+    cut = cut_line(base + begin, base + stop, spans, expected)
     if cut in (NOTHING, TROUBLE):
         return cut
     for i in range(4):
         ids[i] = 0
         if spans[2 * i]:
-            ids[i] = _encode(terms, spans[2 * i], spans[2 * i + 1], scratch)
+            ids[i] = _encode(terms, spans[2 * i], spans[2 * i + 1], spans[CLOSE], scratch)
             if ids[i] in (DOUBT, ROOM):
                 return TROUBLE
     return cut
@@ -52,7 +59,7 @@ def lex_quads(data: bytes, syntax: RdfFormat) -> list[Quad]:
     """The quads of a text by the kernel, line by line; a `SyntaxError` words what is wrong and has the line."""
     dictionary = TermDictionary()
     padded: npt.NDArray[np.uint8] = np.frombuffer(data + bytes(PADDING), np.uint8)
-    spans, ids = np.zeros(8, np.int64), np.zeros(4, np.int64)
+    spans, expected, ids = np.zeros(SPANS, np.int64), np.zeros(6, np.int64), np.zeros(4, np.int64)
     scratch = np.zeros(6 * len(data) + 64, np.uint8)
     arena = dictionary.promote()
     quads: list[Quad] = []
@@ -61,7 +68,7 @@ def lex_quads(data: bytes, syntax: RdfFormat) -> list[Quad]:
         number += 1
         stop = int(_line_end(padded, at, len(data)))
         arena.reserve(4, 6 * (stop - at) + PADDING)
-        cut = _lex_line(padded, at, stop, arena.terms, scratch, spans, ids)
+        cut = _lex_line(padded, at, stop, arena.terms, scratch, spans, expected, ids)
         if cut == TROUBLE or (syntax == RdfFormat.N_TRIPLES and ids[3]):
             quads.extend(_by_pyoxigraph(data[at:stop], syntax, number))
         elif cut != NOTHING:

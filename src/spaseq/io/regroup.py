@@ -47,7 +47,7 @@ class Regrouped:
     ends: Longs
     positions: Longs
     bad: list[BadInput]
-    """What cannot be read. It spoils the graph whose name it shows."""
+    """What cannot be read. It spoils the graph whose name it shows; a line without one the graphs beside it."""
 
     def open(self) -> ByteReader:
         """The lines as a reader takes them."""
@@ -104,13 +104,21 @@ class _Lines:
         self._anonymous = anonymous
         self._labels: dict[str, BlankNode] = {}
         self._damages: list[Damage] = []
+        self._last = 0
+        """The number of the graph of the last line, 0 if it was not a quad of one."""
+        self._unsure = False
+        """True behind a line that may be a quad of the graph before it or of the next one."""
+        self._spoiled: set[int] = set()
 
     def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:  # noqa: ARG002
         """Take one quad."""
         quad = self._labelled(quad)
         line, stamp = f"{quad} .\n".encode(), quad.predicate == self._predicate
+        number = 0
         if not isinstance(quad.graph_name, DefaultGraph):
             number = self._number(str(quad.graph_name))
+            if self._unsure:
+                self._spoiled.add(number)
             if stamp:
                 value = str(quad.object)
                 if self._inside.setdefault(number, value) != value:
@@ -119,13 +127,17 @@ class _Lines:
         elif not stamp:
             self._add(line, 0, _STRAY, at)
         else:
-            number = self._number(str(quad.subject))
-            if self._stamps.setdefault(number, line) is line or self._stamps[number] != line:
-                self._add(line, number, _STAMP, at)
+            about = self._number(str(quad.subject))
+            if self._stamps.setdefault(about, line) is line or self._stamps[about] != line:
+                self._add(line, about, _STAMP, at)
+        self._last, self._unsure = number, False
 
     def damaged(self, damage: Damage) -> None:
         """Take something unreadable."""
         self._damages.append(damage)
+        if damage.suspect is not None:
+            self._spoiled.add(self._last)
+            self._unsure = True
 
     def end(self) -> None:
         """Nothing is left open."""
@@ -171,6 +183,7 @@ class _Lines:
         spoiled = {
             self._numbers[name] for item in self._damages for name in item.names if name in self._numbers
         }
+        spoiled |= self._spoiled - {0}
         left_out = (kinds == _STAMP) & np.isin(numbers, np.array(inside, np.int64))
         left_out |= np.isin(numbers, np.array(sorted(spoiled), np.int64))
         order = order[~left_out[order]]

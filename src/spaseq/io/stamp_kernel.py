@@ -150,11 +150,11 @@ def _plain_number(address: Int, stop: Int, scale: Int, pointed: bool) -> Int:
 
 @lean
 def read_stamp(address: Int, stop: Int, scale: Int) -> Int:
-    """The instant of a literal, or `ELSEWHERE`."""
+    """The instant of a good literal, or `ELSEWHERE`."""
     close = stop - 1
-    while close > address and load8(close) != 34:
+    while load8(close) != 34:
         close -= 1
-    if close == address or load8(close + 1) != 94:
+    if load8(close + 1) != 94:
         return ELSEWHERE
     datatype = close + 3
     instant: Int = ELSEWHERE

@@ -29,7 +29,6 @@ Longs = npt.NDArray[np.int64]
 NEVER: Final = int(np.iinfo(np.int64).max)
 """Later than every event."""
 
-"""For every so many events it is known what is still to come."""
 _STREAM: Final = "urn:spaseq:survey"
 
 
@@ -39,7 +38,8 @@ class Survey:
 
     ``first`` and ``last`` are the least and the greatest time (`NEVER` and its negation without events).
     ``disorder`` is the greatest step back in time: the lateness that this file needs. ``floors[i]`` is the
-    least time at or after the position ``starts[i]``.
+    least time of all events from the one with the number ``starts[i]`` on, counted from 0. (Lines would not do: a
+    file may have all its events on one.)
     """
 
     count: int
@@ -51,12 +51,12 @@ class Survey:
     layout: Layout = "stream"
     """``dataset`` if the file must be grouped before anything is known of its times: it may have any."""
 
-    def floor(self, position: int) -> int:
-        """A time before which no event lies that comes after this position."""
-        if not len(self.floors):
+    def floor(self, read: int) -> int:
+        """A time before which no event lies that comes after so many."""
+        if read >= self.count:
             return NEVER
-        index = int(np.searchsorted(self.starts, position, "right")) - 1
-        return int(self.floors[max(index, 0)])
+        index = int(np.searchsorted(self.starts, read, "right")) - 1
+        return int(self.floors[index])
 
 
 _ANY_TIME: Final = Survey(0, -NEVER, NEVER, 0, np.zeros(0, np.int64), np.zeros(0, np.int64), "dataset")
@@ -74,10 +74,9 @@ def survey(source: Source, options: ReadOptions, *, poll: Callable[[], None] = l
     found = _Times()
     for batch in batches:
         poll()
-        positions = batch.positions if batch.positions is not None else np.zeros(len(batch), np.int64)
         step = settings().survey_events
         for begin in range(0, len(batch), step):
-            found.add(int(positions[begin]), batch.times[begin : begin + step])
+            found.add(batch.times[begin : begin + step])
     if layout == "auto" and judged(source, options, clues) == "dataset":
         return _ANY_TIME
     return found.survey()
@@ -93,20 +92,18 @@ class _Times:
         self._latest = -NEVER
         self._disorder = 0
 
-    def add(self, start: int, times: Longs) -> None:
-        """The times of some events, in the order of the file; the first is at the position ``start``."""
+    def add(self, times: Longs) -> None:
+        """The times of some events, in the order of the file."""
         reached = np.maximum.accumulate(np.maximum(times, self._latest))
+        self._starts.append(self._count)
         self._count += len(times)
         self._latest = int(reached[-1])
         self._disorder = max(self._disorder, int((reached - times).max()))
-        self._starts.append(start)
         self._least.append(int(times.min()))
 
     def survey(self) -> Survey:
         """What was found."""
         starts, least = np.array(self._starts, np.int64), np.array(self._least, np.int64)
         floors = np.minimum.accumulate(least[::-1])[::-1]
-        if bool((np.diff(starts) < 0).any()):  # positions that do not grow tell nothing
-            starts, floors = starts[:1], floors[:1]
         first = int(least.min()) if len(least) else NEVER
         return Survey(self._count, first, self._latest, self._disorder, starts, floors)

@@ -11,7 +11,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.arena import PADDING, Bytes, Terms, append_term, equal_bytes, find_slot, hash_bytes
+from spaseq.model.arena import (
+    PADDING,
+    Bytes,
+    Terms,
+    append_term,
+    equal_bytes,
+    find_slot,
+    hash_bytes,
+    low_bytes,
+)
 from spaseq.model.jit import Int, inlined, lean, load8, load64
 
 DOUBT: Final = -1
@@ -26,6 +35,14 @@ _TOPS: Final = np.uint64(0x8080808080808080)
 _SPACES: Final = np.uint64(0x2020202020202020)
 _SLASHES: Final = np.uint64(0x5C5C5C5C5C5C5C5C)
 _DELETES: Final = np.uint64(0x7F7F7F7F7F7F7F7F)
+_AMPERSANDS: Final = np.uint64(0x2626262626262626)
+_CLOSERS: Final = np.uint64(0x3E3E3E3E3E3E3E3E)
+_TICKS: Final = np.uint64(0x6060606060606060)
+_TWOS: Final = np.uint64(0x0202020202020202)
+_FIVES: Final = np.uint64(0x0505050505050505)
+_LETTERS: Final = np.uint64(0x6161616161616161)
+_SEVEN: Final = np.uint64(0x00FFFFFFFFFFFFFF)
+_HTTP: Final = np.uint64(int.from_bytes(b"http://", "little"))
 _STRING: Final = np.frombuffer(b'"^^<http://www.w3.org/2001/XMLSchema#string>' + bytes(16), np.uint8)
 _STRING_SIZE: Final = len(_STRING) - 16
 _STRING_END: Final = np.uint64(int.from_bytes(b"#string>", "little"))
@@ -50,7 +67,15 @@ def _hex_table() -> npt.NDArray[np.int64]:
     return table
 
 
+def _host_table() -> npt.NDArray[np.bool_]:
+    table = np.zeros(256, np.bool_)
+    for char in b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.":
+        table[char] = True
+    return table
+
+
 _IRI: Final = _iri_table()
+_HOST: Final = _host_table()
 _DIGITS: Final = _hex_table()
 
 
@@ -86,38 +111,74 @@ def _international(code: Int) -> bool:
     return bool(code & 0xFFFF <= 0xFFFD and code < 0xE0000)
 
 
+@inlined
+def _plain_iri(word: np.uint64) -> bool:
+    """Whether eight bytes are letters, digits and other characters that are fine anywhere in a path."""
+    low = word | (word - _AMPERSANDS)  # below "&", or not ASCII
+    angles = (word | _TWOS) ^ _CLOSERS
+    folded = word | _SPACES
+    brackets = (folded + _FIVES) & ~(folded + _ONES)  # [ \\ ] ^ { | } ~
+    ticks = folded ^ _TICKS  # ` and @
+    odd = low | brackets | (word + _ONES) | ((angles - _ONES) & ~angles) | ((ticks - _ONES) & ~ticks)
+    return bool((odd & _TOPS) == np.uint64(0))
+
+
+@lean
+def _authority_end(address: Int, stop: Int) -> Int:
+    """The end of a host and an optional port; 0 if there is anything else, such as a user's name."""
+    at = address
+    while _HOST[load8(at)]:
+        at += 1
+    if at == stop or load8(at) == 47:
+        return at
+    at = address
+    port = False
+    while at < stop and load8(at) != 47 and load8(at) != 63 and load8(at) != 35:
+        if load8(at) == 64 or (port and not 48 <= load8(at) <= 57):
+            return 0
+        port = port or load8(at) == 58
+        if load8(at) < 128 and _IRI[load8(at)] != 0:
+            return 0
+        if load8(at) >= 128:
+            found = character(at, stop)
+            if found < 0 or not _international(found >> 3):
+                return 0
+            at += found & 7
+        else:
+            at += 1
+    return at
+
+
 @lean
 def good_iri(address: Int, stop: Int) -> bool:
     """Whether ``<…>`` is certainly an absolute IRI."""
     at = address + 1
-    lead = load8(at) | 32
-    if not 97 <= lead <= 122:
-        return False
-    while True:  # the scheme
-        byte = load8(at)
-        if byte == 58:
-            break
-        if not (97 <= (byte | 32) <= 122 or 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46):
+    stop -= 1
+    if (load64(at) & _SEVEN) != _HTTP:
+        lead = load8(at) | 32
+        if not 97 <= lead <= 122:
             return False
-        at += 1
-    if load8(at + 1) == 47 and load8(at + 2) == 47:  # an authority; user names are rare
-        at += 3
-        port = False
-        while at < stop - 1 and load8(at) != 47 and load8(at) != 63 and load8(at) != 35:
-            if load8(at) == 64 or (port and not 48 <= load8(at) <= 57):
+        while True:  # the scheme
+            byte = load8(at)
+            if byte == 58:
+                break
+            if not (97 <= (byte | 32) <= 122 or 48 <= byte <= 57 or byte == 43 or byte == 45 or byte == 46):
                 return False
-            port = port or load8(at) == 58
-            if load8(at) < 128 and _IRI[load8(at)] != 0:
-                return False
-            if load8(at) >= 128:
-                found = character(at, stop)
-                if found < 0 or not _international(found >> 3):
-                    return False
-                at += found & 7
-            else:
-                at += 1
+            at += 1
+    else:
+        at += 4
+    if load8(at + 1) == 47 and load8(at + 2) == 47:
+        at = _authority_end(at + 3, stop)
+        if at == 0:
+            return False
     fragments = 0
-    while at < stop - 1:
+    while at < stop:
+        word = load64(at)
+        if at + 8 > stop:  # what lies behind the end is as good as a letter
+            word = low_bytes(word, stop - at) | (_LETTERS << np.uint64(8 * (stop - at)))
+        if _plain_iri(word):
+            at += 8
+            continue
         byte = load8(at)
         kind = _IRI[byte]
         if kind == 2:
@@ -139,7 +200,7 @@ def good_iri(address: Int, stop: Int) -> bool:
 
 
 @lean
-def _good_language(address: Int, stop: Int) -> Int:
+def _language(address: Int, stop: Int) -> Int:
     """A language tag of two or three letters with at most two more parts; 1 if it has capitals."""
     capitals = 0
     part = size = digits = 0
@@ -166,6 +227,21 @@ def _good_language(address: Int, stop: Int) -> Int:
 
 
 @lean
+def _escaped(address: Int, stop: Int) -> Int:
+    """The character that four or eight hexadecimal digits behind a backslash stand for, -1 if there is none."""
+    size = 4 if load8(address + 1) == 117 else 8
+    if address + 2 + size > stop:
+        return -1
+    code = np.int64(0)
+    for at in range(address + 2, address + 2 + size):
+        digit = _DIGITS[load8(at)]
+        if digit < 0:
+            return -1
+        code = code * 16 + digit
+    return -1 if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF else code
+
+
+@lean
 def _body_state(address: Int, stop: Int) -> Int:
     """Whether the characters between the quotes of a literal are canonical, must be rewritten, or doubtful."""
     state = _PLAIN
@@ -182,7 +258,12 @@ def _body_state(address: Int, stop: Int) -> Int:
         byte = load8(at)
         if byte == 92:
             escape = load8(at + 1)
-            if escape == 117 or escape == 85 or escape == 39:  # \u \U \'
+            if escape == 117 or escape == 85:  # \\u \\U
+                if _escaped(at, stop) < 0:
+                    return DOUBT
+                state = _REWRITE
+                at += 4 if escape == 117 else 8
+            elif escape == 39:
                 state = _REWRITE
             elif not (escape == 34 or escape == 92 or escape == 110 or escape == 114 or escape == 116
                       or escape == 98 or escape == 102):  # fmt: skip
@@ -195,20 +276,13 @@ def _body_state(address: Int, stop: Int) -> Int:
             if found >> 3 == 0xFFFE or found >> 3 == 0xFFFF:
                 state = _REWRITE
             at += found & 7
+        elif byte == 13:
+            return DOUBT
         else:
             if byte < 32 or byte == 127:
                 state = _REWRITE
             at += 1
     return state
-
-
-@lean
-def _body_end(stop: Int) -> Int:
-    """The closing quote of a literal whose whole text is given: nothing behind it can contain a quote."""
-    at = stop - 1
-    while load8(at) != 34:
-        at -= 1
-    return at
 
 
 @lean
@@ -267,17 +341,8 @@ def _rewrite(address: Int, stop: Int, close: Int, out: Bytes) -> Int:
         if byte == 92:
             escape = load8(at + 1)
             if escape == 117 or escape == 85:
-                size = 4 if escape == 117 else 8
-                code = np.int64(0)
-                for i in range(size):
-                    digit = _DIGITS[load8(at + 2 + i)]
-                    if digit < 0 or at + 2 + i >= close:
-                        return DOUBT
-                    code = code * 16 + digit
-                if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-                    return DOUBT
-                end = _put(out, end, code)
-                at += 2 + size
+                end = _put(out, end, _escaped(at, close))
+                at += 6 if escape == 117 else 10
             elif escape == 39:
                 end = _put(out, end, 39)
                 at += 2
@@ -338,40 +403,54 @@ def encode_label(terms: Terms, address: Int, stop: Int) -> Int:
 
 
 @lean
-def _literal_state(address: Int, stop: Int) -> Int:
-    """Whether a literal is canonical (0), must be rewritten (1), or is doubtful."""
-    close = _body_end(stop)
+def literal_state(address: Int, stop: Int, close: Int) -> Int:
+    """Whether a literal with this closing quote is canonical (0), must be rewritten (1), or is doubtful."""
     state = _body_state(address + 1, close)
     if state == DOUBT or close + 1 == stop:
         return state
     if load8(close + 1) == 64:
-        capitals = _good_language(close + 2, stop)
+        capitals = _language(close + 2, stop)
         return DOUBT if capitals == DOUBT else max(state, capitals)
-    datatype = close + 3
-    if load64(stop - 8) == _LANGUAGE_END:
-        return DOUBT  # language strings have a tag instead
-    return state if good_iri(datatype, stop) else DOUBT
+    return state if good_datatype(close + 3, stop) else DOUBT
+
+
+@lean
+def good_language(address: Int, stop: Int) -> bool:
+    """Whether a language tag is certainly one."""
+    return bool(_language(address, stop) != DOUBT)
+
+
+@lean
+def good_body(address: Int, close: Int) -> bool:
+    """Whether what stands between the quotes of a literal is certainly fine."""
+    return bool(_body_state(address + 1, close) != DOUBT)
+
+
+@lean
+def good_datatype(address: Int, stop: Int) -> bool:
+    """Whether an IRI is certainly one and may be a datatype: language strings have a tag instead."""
+    return bool(load64(stop - 8) != _LANGUAGE_END and good_iri(address, stop))
 
 
 @inlined
-def encode_literal(terms: Terms, address: Int, stop: Int, scratch: Bytes) -> Int:
-    """The id of a literal; `DOUBT` or `ROOM` if it is new and cannot be inserted."""
+def encode_literal(terms: Terms, address: Int, stop: Int, close: Int, scratch: Bytes) -> Int:
+    """The id of a literal with this closing quote; `DOUBT` or `ROOM` if it is new and cannot be inserted."""
     if (
-        stop - address > _STRING_SIZE
+        stop - close == _STRING_SIZE
         and load64(stop - 8) == _STRING_END
-        and equal_bytes(stop - _STRING_SIZE, _STRING.ctypes.data, _STRING_SIZE)
+        and equal_bytes(close, _STRING.ctypes.data, _STRING_SIZE)
     ):
-        stop = stop - _STRING_SIZE + 1  # a plain literal is a string
+        stop = close + 1  # a plain literal is a string
     length = stop - address
     mixed = hash_bytes(terms, address, length)
     slot = find_slot(terms, address, length, mixed)
     if terms.table[slot] != np.uint64(0):
         return np.int64(terms.table[slot] & _LOW)
-    state = _literal_state(address, stop)
+    state = literal_state(address, stop, close)
     if state == DOUBT:
         return DOUBT
     if state == _REWRITE:
-        length = _rewrite(address, stop, _body_end(stop), scratch)
+        length = _rewrite(address, stop, close, scratch)
         if length == DOUBT:
             return DOUBT
         address = scratch.ctypes.data

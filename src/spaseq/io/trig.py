@@ -13,20 +13,23 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
+from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from spaseq.io.assemble import Damage, GraphAssembler, Mark
 from spaseq.io.labels import numbered
-from spaseq.io.lines import End, QuadTaker, Step, message_of, step_of, tell_damage
+from spaseq.io.lines import End, QuadTaker, Step, check_length, message_of, parsed, step_of, tell_damage
 from spaseq.io.options import ReadOptions
+from spaseq.settings import settings
 
 _TOKEN = re.compile(
-    rb"(?P<skip>\s++|\#[^\n\r]*+)"
+    rb"(?P<skip>[ \t\r\n]++|\#[^\n\r]*+)"
     rb'|(?P<string>"""(?:[^"\\]++|\\.|"(?!""))*+"""|\'\'\'(?:[^\'\\]++|\\.|\'(?!\'\'))*+\'\'\''
     rb'|"(?:[^"\\\n\r]++|\\.)*+"|\'(?:[^\'\\\n\r]++|\\.)*+\')'
     rb'|(?P<iri><[^<>"{}|^`\x00-\x20]*+>)'
     rb"|(?P<brace>[{}])"
     rb"|(?P<keyword>@(?:prefix|base|version)(?![\w-]))"
+    rb"|(?P<dot>\.(?![0-9]))"
+    rb"|(?P<part>[+-]?[0-9]++(?=\.(?![0-9eE.]))|@[a-zA-Z]++(?:-[a-zA-Z0-9]++)*+)"
     rb"|(?P<word>(?:\\.|[^\s<>\"'{}\[\]();,#\\])++)"
     rb"|(?P<mark>.)",
     re.DOTALL,
@@ -41,7 +44,6 @@ _BLOCK = re.compile(
 _UNCLOSED = re.compile(rb'"(?:[^"\\\n\r]++|\\.)*+\\?\Z|\'(?:[^\'\\\n\r]++|\\.)*+\\?\Z', re.DOTALL)
 """A string on one line whose end is not there yet."""
 _COMMENT = re.compile(rb"#[^\n\r]*")
-_LONGEST_STRING: Final = 1 << 26
 _DOTTED: Final = (b"@PREFIX", b"@BASE", b"@VERSION")
 _UNDOTTED: Final = (b"PREFIX", b"BASE")
 _NOTHING: Final = b" { <urn:x> <urn:x> <urn:x> }"
@@ -80,7 +82,7 @@ class Declarations:
             return
         term = name if kind == b"prefix" else b"<>"
         probe = self.text + text + b" <urn:x> <urn:x> " + term + b" ."
-        iri = next(iter(parse(probe, format=RdfFormat.TRIG, base_iri=self._base))).object
+        iri = parsed(probe, RdfFormat.TRIG, self._base)[0].object
         if kind == b"base":  # what was written may mean something else now
             self._written.clear()
         self._written[kind + b" " + name] = text
@@ -94,13 +96,14 @@ class TrigReader:
     ``taker`` makes what collects the quads of a piece, by default into events.
     """
 
-    __slots__ = ("_declared", "_taker")
+    __slots__ = ("_declared", "_source", "_taker")
 
     def __init__(
         self, options: ReadOptions, source: str, taker: Callable[[], QuadTaker] | None = None
     ) -> None:
         events = partial(GraphAssembler, options.timestamp_predicate, options.time_unit, source)
         self._taker: Callable[[], QuadTaker] = taker or events
+        self._source = source
         self._declared = Declarations()
 
     @property
@@ -121,16 +124,19 @@ class TrigReader:
             at = Mark(line, statement.start)
             prologue, shown = declared.text, text.decode("utf-8", "replace")
             try:
-                quads = list(parse(prologue + text, format=RdfFormat.TRIG))
+                quads = parsed(prologue + text, RdfFormat.TRIG)
             except SyntaxError as error:
                 cut = end is not None and statement.end == len(data)
-                assembler.damaged(Damage(message_of(error), at, shown, _names(prologue, text), cut))
+                names = _names(prologue, text)
+                assembler.damaged(Damage(message_of(error), at, shown, names, cut, apart=True))
                 continue
             if statement.declares:
                 declared.add(text)
                 news.append((statement.start, text))
             for quad in quads:
                 assembler.quad(quad, at, shown)
+        if end is None:
+            check_length(len(data) - reached, self._source, line, "a statement")
         tell_damage(assembler, end, Mark(line, reached))
         step = step_of(data, assembler, reached, end)
         for start, text in news:
@@ -146,7 +152,7 @@ def trig_quads(data: bytes, base_iri: str | None = None) -> Iterator[Quad]:
         text = data[statement.start : statement.end]
         prologue = declared.text
         try:
-            yield from list(parse(prologue + text, format=RdfFormat.TRIG, base_iri=base_iri))
+            yield from parsed(prologue + text, RdfFormat.TRIG, base_iri)
         except SyntaxError as error:
             line = data.count(b"\n", 0, statement.start) + 1
             found = SyntaxError(f"line {line}: {message_of(error)}")
@@ -169,7 +175,7 @@ def _names(prologue: bytes, text: bytes) -> frozenset[str]:
     head, brace, _ = text.partition(b"{")
     label = head if brace else b" ".join(text.split(None, 1)[:1])
     try:
-        quads = list(parse(prologue + label + _NOTHING, format=RdfFormat.TRIG))
+        quads = parsed(prologue + label + _NOTHING, RdfFormat.TRIG)
     except SyntaxError:
         return frozenset()
     return frozenset(str(q.graph_name) for q in quads if not isinstance(q.graph_name, DefaultGraph))
@@ -214,7 +220,7 @@ def statements(data: bytes, final: bool) -> Iterator[Statement]:
 
 def _ends(words: list[tuple[int, bytes]], kind: str | None) -> bool:
     """Whether the last token ends a statement outside braces: a dot, or the IRI of a SPARQL-style prefix."""
-    if kind == "word":
+    if kind in ("dot", "word"):
         return words[-1][1].endswith(b".")
     return kind == "iri" and words[0][1].upper() in _UNDOTTED
 
@@ -234,7 +240,7 @@ def _label_start(words: list[tuple[int, bytes]]) -> int | None:
 def _opens_string(data: bytes, text: bytes, at: int) -> bool:
     """Whether a string may go on behind the end of the data: a quote or three of them that nothing closes."""
     quote = text[:1]
-    if quote not in (b'"', b"'") or len(data) - at > _LONGEST_STRING:
+    if quote not in (b'"', b"'") or len(data) - at >= settings().max_line_bytes:
         return False
     if text == quote:
         return _UNCLOSED.match(data, at) is not None

@@ -90,8 +90,14 @@ _U = TypeVar("_U")
 
 
 def is_random(label: str) -> bool:
-    """True if pyoxigraph made up the label of an anonymous blank node."""
-    return _RANDOM.match(label) is not None
+    """True if pyoxigraph made up the label of an anonymous blank node, or took one that is none, as in JSON-LD."""
+    if _RANDOM.match(label) is not None or ":" in label:
+        return True
+    try:
+        BlankNode(label)
+    except ValueError:
+        return True
+    return False
 
 
 def stable_labels(name: _T, triples: list[Triple]) -> tuple[_T | BlankNode, list[Triple]]:

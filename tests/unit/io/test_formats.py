@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -149,10 +150,10 @@ def test_trig_and_json_ld_follow_the_same_conventions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("longest", [1 << 26, 1 << 12], ids=["in-memory", "taken-apart"])
 def test_a_document_with_many_events_loses_none_but_the_broken_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, longest: int
+    tmp_path: Path, change_settings: Callable[..., None], longest: int
 ) -> None:
     """One document with a context, longer than a piece of input or than what is held in memory."""
-    monkeypatch.setattr("spaseq.io.jsonld._LONGEST_VALUE", longest)
+    change_settings(whole_document_bytes=longest)
     nodes = [
         f'{{"@id":"urn:g{i}","t":{i},"@graph":[{{"@id":"urn:a","urn:p":"{"x" * 50}"}}]}}' for i in range(300)
     ]

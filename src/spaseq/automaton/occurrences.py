@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,16 +18,21 @@ from spaseq.algebra.visibility import certain
 from spaseq.automaton.program import Choice, SequenceProgram
 from spaseq.automaton.state import Keys
 from spaseq.automaton.tables import (
+    COUNT,
+    INSTANT,
     ROW_CHOICE,
+    ROW_FLOOR,
     ROW_HIGH,
     ROW_KEY,
     ROW_LOW,
+    ROW_ORDINAL,
     ROW_TIME,
     Ints,
     Longs,
     Rows,
 )
 from spaseq.model.mappings import MappingTable
+from spaseq.model.packing import Field
 from spaseq.settings import settings
 
 Mask = npt.NDArray[np.bool_]
@@ -110,6 +116,20 @@ class Occurrences:
         return Occurrences(
             self.key[rows], self.times[rows], self.slots[rows], self.events[rows], self.new[rows]
         )
+
+
+OPEN_FIELDS: Final[dict[str, Field]] = {
+    "key": Field(np.int32, ("open",), (0, "keys")),
+    "times": Field(
+        np.int64,
+        ("open", 5),
+        columns={ROW_TIME: INSTANT, ROW_ORDINAL: COUNT, ROW_LOW: COUNT, ROW_HIGH: COUNT, ROW_FLOOR: COUNT},
+    ),
+    "slots": Field(np.int32, ("open", "slots"), (0, "ids")),
+    "events": Field(np.int64, ("open", 1), (0, "serials")),
+    "new": Field(np.bool_, ("open",)),
+}
+"""What the saved occurrences of an open instant must be like."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from spaseq.automaton.tables import (
     CHOICE_ASSIGNS,
     CHOICE_BEGINS,
     CHOICE_RECALLS,
+    COUNT,
     DEAD,
     DEADLINE,
     ENTRY,
@@ -50,6 +51,7 @@ from spaseq.automaton.tables import (
     Store,
     Tables,
 )
+from spaseq.model.packing import Damaged, Field
 from spaseq.settings import settings
 
 STACK = MAX_DEPTH + 8
@@ -120,6 +122,23 @@ class Keys:
         self.values[known] = key
         return known
 
+    @property
+    def rows(self) -> Longs:
+        """How far time has come in every partition: a row of `KEY_FIELDS`."""
+        count = len(self.numbers)
+        columns = [self.time, self.ordinal, self.floor, self.position, self.skipped]
+        return np.stack(columns, axis=1)[:count]
+
+    def fill(self, keys: Ints, rows: Longs) -> None:
+        """Let these be all partitions, in this order."""
+        for key in keys.tolist():
+            self.number(tuple(key))
+        if len(self.numbers) != len(keys):
+            raise Damaged("a partition is there twice")
+        self.time[: len(keys)], self.ordinal[: len(keys)] = rows[:, 0], rows[:, 1]
+        self.floor[: len(keys)], self.position[: len(keys)] = rows[:, 2], rows[:, 3]
+        self.skipped[: len(keys)] = rows[:, 4]
+
     def keep(self, used: npt.NDArray[np.integer]) -> None:
         """Forget all partitions but these (ascending numbers), which get the numbers 0, 1, …"""
         self.time, self.ordinal = self.time[used], self.ordinal[used]
@@ -134,6 +153,14 @@ class Keys:
         count = len(self.numbers)
         self.values[:count] = mapping[self.values[:count]]
         self.numbers = {tuple(key): number for number, key in enumerate(self.values[:count].tolist())}
+
+
+KEY_WIDTH: Final = 5
+KEY_FIELDS: Final[dict[str, Field]] = {
+    "keys": Field(np.int32, ("keys", "partition"), (0, "ids")),
+    "key_rows": Field(np.int64, ("keys", KEY_WIDTH), columns={1: COUNT, 2: COUNT, 3: COUNT}),
+}
+"""What saved partitions must be like: the ids of their keys; time, ordinal, floor, position and the instant skipped to."""
 
 
 def _longer(array: Longs, size: int, fill: int) -> Longs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,7 +10,9 @@ import numpy.typing as npt
 from spaseq.algebra.events import Assignment, Condition, EventWindow, TimeWindow
 from spaseq.algebra.expressions import Term
 from spaseq.automaton.conditions import stack_code
-from spaseq.automaton.program import BEGIN, LOOKS_BACK, RECALL, SequenceProgram, Subscription
+from spaseq.automaton.program import BEGIN, LOOKS_BACK, RECALL, WAIT, SequenceProgram, Subscription
+from spaseq.model.packing import Damaged, Field, Range
+from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -324,6 +326,90 @@ class Store(NamedTuple):
     buckets: Ints
     matches: Longs
     waiting: Ints
+
+
+INSTANT: Final[Range] = (FIRST_INSTANT, LAST_INSTANT + 1)
+COUNT: Final[Range] = (0, 1 << 62)
+"""Numbers that are counted on and never come near their limit."""
+
+STORE_FIELDS: Final[dict[str, Field]] = {
+    "partials": Field(
+        np.int64,
+        ("partials", DEADLINE + 1),
+        columns={
+            PARENT: (-1, "partials"),
+            CHOICE: (0, "choices"),
+            KEY: (0, "keys"),
+            BY: (0, "transitions"),
+            TIME: INSTANT,
+            START: INSTANT,
+            ORDINAL: COUNT,
+            LOW: COUNT,
+            HIGH: COUNT,
+        },
+    ),
+    "ids": Field(np.int32, ("partials", "id slots"), (0, "ids")),
+    "counters": Field(np.int32, ("partials", "counters"), (0, 1 << 30)),
+    "events": Field(np.int64, ("partials", "width"), (-1, "serials")),
+    "runs": Field(
+        np.int64, ("runs", UNTIL + 1), columns={OF: (0, "partials"), IN: (0, "transitions"), ALIVE: (0, 2)}
+    ),
+}
+"""What a saved store must be like; kernels check no index. The slots of partials are saved as ids and counters."""
+
+
+def store_sizes(program: SequenceProgram, made: Tables) -> dict[str, int]:
+    """The sizes that `STORE_FIELDS` name, as far as the program fixes them."""
+    ids = len(program.variables) + len(program.tracks)
+    return {
+        "choices": len(made.choices),
+        "transitions": len(made.transitions),
+        "id slots": ids,
+        "counters": max(ids + len(program.counters) + len(program.loops), 1) - ids,
+        "width": program.width,
+    }
+
+
+def check_store(program: SequenceProgram, made: Tables, partials: Longs, events: Longs, runs: Longs) -> None:
+    """Refuse partials and runs that do not rest on each other as kernels leave them; `STORE_FIELDS` hold already."""
+    parent = partials[:, PARENT]
+    if (parent >= np.arange(len(partials))).any():
+        raise Damaged("a partial match extends one that comes after it")
+    rests = parent >= 0
+    before = partials[parent[rests]]
+    if (before[:, [KEY, START]] != partials[rests][:, [KEY, START]]).any():
+        raise Damaged("a partial match extends one of another partition or another start")
+    if (partials[:, START] > partials[:, TIME]).any():
+        raise Damaged("a partial match ends before it begins")
+    if (partials[:, DEADLINE] != _ends(made, partials[:, START])).any():
+        raise Damaged("a partial match ends at another time than its window")
+    taken = np.array([len(choice.gpms) for choice in program.choices])[partials[:, CHOICE]]
+    if ((events >= 0) != (np.arange(events.shape[1]) < taken[:, None])).any():
+        raise Damaged("a partial match has too many events or too few")
+    if (runs[:, UNTIL] != _waits(made, partials[runs[:, OF]], runs[:, IN])).any():
+        raise Damaged("a run waits until another time than its window ends")
+
+
+def _waits(made: Tables, partials: Longs, transitions: Longs) -> Longs:
+    """Until when runs with these partials wait in these transitions, as the kernel `wait` has it."""
+    operator = made.transitions[transitions, TRANSITION_OPERATOR]
+    within = made.transitions[transitions, TRANSITION_WITHIN]
+    endless = (operator != WAIT) & (made.sizes[PUSHES] == 0)
+    until = np.where(endless, NEVER, partials[:, DEADLINE])
+    bound = (operator != RECALL) & (within != NEVER)
+    least: Longs = np.where(bound, np.minimum(until, partials[:, TIME] + np.where(bound, within, 0)), until)
+    return least
+
+
+def _ends(made: Tables, start: Longs) -> Longs:
+    """The last instants of the windows of runs that start at these times, as `window_end` has it."""
+    kind, size, origin, _ = made.window.tolist()
+    ends: Longs = np.full(len(start), NEVER)
+    if kind == SLIDING:
+        ends = start + size
+    elif kind == TUMBLING:
+        ends = origin + ((start - origin) // size + 1) * size
+    return ends
 
 
 AT, ENTRY, BEFORE, WORK = range(4)

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.automaton.tables import INSTANT
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import event_digest
+from spaseq.model.packing import Field
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
+
+
+LOG_FIELDS: Final[dict[str, Field]] = {
+    "serials": Field(np.int64, ("logged",), (0, "serials")),
+    "times": Field(np.int64, ("logged",), INSTANT),
+    "streams": Field(np.int16, ("logged",), (0, "streams")),
+    "names": Field(np.int32, ("logged",), (0, "ids")),
+    "digested": Field(np.int64, ("digested",), (0, "serials")),
+    "digests": Field(np.uint8, ("digested", 32)),
+}
+"""What a saved log must be like; ``digested`` are the events that have a digest."""
 
 
 class EventLog:

@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from spaseq.model.packing import Field
+from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 
 Ids = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -117,6 +121,18 @@ class EventBatch:
             self.origins,
             self.positions,
         )
+
+
+BATCH_FIELDS: Final[dict[str, Field]] = {
+    "subjects": Field(np.int32, ("triples",), (1, "ids")),
+    "predicates": Field(np.int32, ("triples",), (1, "ids")),
+    "objects": Field(np.int32, ("triples",), (1, "ids")),
+    "offsets": Field(np.int64, ("offsets",)),
+    "times": Field(np.int64, ("events",), (FIRST_INSTANT, LAST_INSTANT + 1)),
+    "streams": Field(np.int16, ("events",), (0, "streams")),
+    "names": Field(np.int32, ("events",), (0, "ids")),
+}
+"""What the arrays of a saved batch must be like."""
 
 
 EMPTY = EventBatch(

@@ -7,11 +7,11 @@ exactly if their canonical N-Triples texts are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Final, Protocol, TypeAlias, TypeVar
 
-from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Triple
+from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, RdfFormat, Triple, parse
 
 Term: TypeAlias = NamedNode | BlankNode | Literal
 """An RDF term."""
@@ -25,6 +25,24 @@ _PLAIN_ESCAPES: Final = {
 def _unescaped(found: re.Match[str]) -> str:
     code = found[1] or found[2]
     return chr(int(code, 16)) if code else _PLAIN_ESCAPES[found[3]]
+
+
+_IRI: Final = r'<[^\x00-\x20<>"]*>'
+_TERM: Final = re.compile(
+    rf'{_IRI}|_:[^\x00-\x20]+|"(?:[^"\\\n\r]|\\[^\n\r])*"(?:@[^\x00-\x20<>"]+|\^\^{_IRI})?'
+)
+"""A term that is delimited as it must be; whether it is one, the parser says."""
+
+
+def check_terms(texts: Sequence[str]) -> None:
+    """Raise ValueError if one of these texts is not the N-Triples text of a term."""
+    for text in texts:
+        if not _TERM.fullmatch(text):
+            raise ValueError(f"`{text}` is not a term")
+    lines = "".join(f"<s:> <p:> {text} .\n" for text in texts).encode()
+    count = sum(1 for _ in parse(lines, format=RdfFormat.N_TRIPLES))  # SyntaxError if a term is wrong
+    if count != len(texts):
+        raise ValueError("a text is not one term")
 
 
 def term_of(text: str) -> Term:

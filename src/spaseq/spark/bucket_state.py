@@ -11,10 +11,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spaseq.engine.machine import FOREVER
+from spaseq.model.packing import Damaged, OtherVersion, whole_number
 from spaseq.settings import settings
-from spaseq.spark.blocks import Block, concat_blocks, decode_block, encode_block
+from spaseq.spark.blocks import Block, concat_blocks
+from spaseq.spark.held import load_block, save_block
 from spaseq.spark.job import Job
-from spaseq.spark.packing import STATE_VERSION, IncompatibleState, old_state
+from spaseq.spark.packing import STATE_VERSION, IncompatibleState, taking_up
 from spaseq.spark.routing import Ticks
 from spaseq.spark.segments import Segments
 from spaseq.spark.sequencer import Sequencer
@@ -67,6 +70,31 @@ class _Query:
 _SAVED = ("segments", "held", "next", "due", "answered", "arrived")
 
 
+def _progress(saved: list[Any]) -> Progress:
+    """How far the streams have come, as a head says it, if it can be so."""
+    found = Progress(*saved)
+    clocks = {"clock": found.clock, "started": found.started}
+    for known in (found.latest, found.promised, found.heard, clocks):
+        for name in known.keys():  # noqa: SIM118 - what is no dict is refused here
+            whole_number(known, name, -FOREVER - 1, FOREVER + 1)
+    return found
+
+
+def _query(saved: dict[str, Any]) -> _Query:
+    """What a head says of one query, if it can be so."""
+    for name in ("next", "arrived"):
+        whole_number(saved, name, 0, 1 << 62)
+    if saved["due"] is not None:
+        whole_number(saved, "due", -FOREVER - 1, FOREVER + 1)
+    for name in ("segments", "held"):
+        numbers = saved[name]
+        if type(numbers) is not list or not all(type(number) is int and number >= 0 for number in numbers):
+            raise Damaged(f"`{name}` is {numbers!r}, not a list of numbers")
+    if any(number >= saved["next"] for number in saved["held"]):
+        raise Damaged("a block waits that was never written")
+    return _Query(**{**saved, "answered": bool(saved["answered"])})
+
+
 @dataclass(slots=True)
 class Running:
     """A sequencer and what the store holds of it."""
@@ -111,11 +139,12 @@ class BucketState:
         self._warm: dict[int, Running] = {}
         head = store.get("head")
         if head is not None:
-            self._read(json.loads(head))
+            with taking_up():
+                self._read(json.loads(head))
 
     def _read(self, head: dict[str, Any]) -> None:
         if head["version"] != STATE_VERSION:
-            raise old_state(head["version"])
+            raise OtherVersion(head["version"])
         if head["fingerprint"] != fingerprint(self._job):
             raise IncompatibleState(
                 "the checkpoint belongs to other queries or options (query text, provenance, lateness, lag); run them "
@@ -126,9 +155,13 @@ class BucketState:
                 f"the checkpoint spreads keys over {head['buckets']} buckets, this run over {self._job.buckets}; run "
                 f"again with partitions={head['buckets']}, or start with a new checkpoint"
             )
-        self.progress = Progress(*head["progress"])
+        self.progress = _progress(head["progress"])
         self.passed = {int(number): time for number, time in head["passed"].items()}
-        self.queries = {int(number): _Query(**saved) for number, saved in head["queries"].items()}
+        for number in head["passed"]:
+            whole_number(head["passed"], number, -FOREVER - 1, FOREVER + 1)
+        self.queries = {int(number): _query(saved) for number, saved in head["queries"].items()}
+        if not self.queries.keys() | self.passed.keys() <= set(range(len(self._job.tasks))):
+            raise Damaged("there is state of a query that is none of these")
         self._warm = _warm.take((self._job.id, self._bucket), head["token"])
 
     def write_head(self) -> None:
@@ -155,13 +188,18 @@ class BucketState:
         """The sequencer of a query, as it was."""
         if number in self._warm:
             return self._warm[number]
-        saved = self.queries.setdefault(number, _Query())
+        saved, task = self.queries.setdefault(number, _Query()), self._job.tasks[number]
         sequencer = Sequencer(self._job, self._job.tasks[number], self._bucket)
         sequencer.machine.answered = saved.answered
         segments = Segments()
-        if saved.segments:
-            segments.load(sequencer.machine, {i: self._piece(number, f"s{i}") for i in saved.segments})
-        held = {i: decode_block(self._piece(number, f"h{i}")) for i in saved.held}
+        streams, widths = len(task.program.streams), (task.pair_width, *map(len, task.columns))
+        with taking_up():
+            if saved.segments:
+                segments.load(sequencer.machine, {i: self._piece(number, f"s{i}") for i in saved.segments})
+            held = {
+                i: load_block(self._piece(number, f"h{i}"), streams, widths, named=self._job.provenance)
+                for i in saved.held
+            }
         sequencer.held = list(held.values())
         self._warm[number] = Running(sequencer, segments, held)
         return self._warm[number]
@@ -179,7 +217,8 @@ class BucketState:
 
     def _piece(self, number: int, name: str) -> bytes:
         data = self._store.get(f"{number}.{name}")
-        assert data is not None, f"the state store lost {number}.{name}"
+        if data is None:
+            raise Damaged(f"`{number}.{name}` is not there")
         return data
 
     def save(self, number: int, running: Running, now: int, *, over: bool) -> None:
@@ -207,7 +246,7 @@ class BucketState:
             i = known.get(id(block))
             if i is None:
                 i, saved.next = saved.next, saved.next + 1
-                self._put(f"{number}.h{i}", encode_block(block))
+                self._put(f"{number}.h{i}", save_block(block))
             now[i] = block
         for i in set(running.held) - set(now):
             self._put(f"{number}.h{i}", None)

@@ -14,6 +14,7 @@ from spaseq.errors import InvalidArgument, listed
 from spaseq.io.bad_input import Policy
 from spaseq.io.options import ReadOptions
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.distribution import Unit
 from spaseq.planner.program import Program, build_program
 from spaseq.spark.routing import Routing, routing_of
 
@@ -29,6 +30,11 @@ class Task:
     """For every stream of the query its number among the job's streams."""
     columns: tuple[tuple[str, ...], ...]
     """For every GPM the variables that its mapping rows carry."""
+
+    @property
+    def pair_width(self) -> int:
+        """How many variables name a partition of an event, if rows are routed by partitions."""
+        return len(self.routing.variables) if self.routing.unit is Unit.PARTITION else 0
 
     @property
     def is_ask(self) -> bool:

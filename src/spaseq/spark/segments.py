@@ -12,18 +12,46 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from spaseq.automaton.tables import PARTIALS, RUNS, UNTIL
+from spaseq.automaton.state import KEY_FIELDS, KEY_WIDTH
+from spaseq.automaton.tables import (
+    DEADLINE,
+    INSTANT,
+    PARTIALS,
+    RUNS,
+    STORE_FIELDS,
+    UNTIL,
+    check_store,
+    store_sizes,
+)
 from spaseq.engine.machine import Machine
+from spaseq.model.packing import Arrays, Damaged, Field, check_array, check_arrays, whole_number
 from spaseq.settings import settings
-from spaseq.spark.packing import Arrays, pack, unpack
+from spaseq.spark.packing import pack, packed_terms, unpack, unpacked_terms
 from spaseq.spark.texts import encode_terms, texts_of
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
-_KEY_COLUMNS: Final = ("time", "ordinal", "floor", "position", "skipped")
+_FIELDS: Final[dict[str, Field]] = {
+    "partials": Field(np.int64, ("partials", DEADLINE + 1)),
+    "ids": Field(np.int32, ("partials", "id slots"), (0, "ids")),
+    "counters": STORE_FIELDS["counters"],
+    "events": Field(np.int64, ("partials", "width")),
+    "runs": Field(np.int64, ("runs", UNTIL + 1)),
+    "changed": Field(np.int64, ("changed",), (0, "runs so far")),
+    "changed_runs": Field(np.int64, ("changed", UNTIL + 1)),
+    "keys": Field(np.int32, ("keys", "partition"), (0, "ids")),
+    "key_rows": Field(np.int64, ("keys", KEY_WIDTH)),
+    "moved": Field(np.int64, ("moved",), (0, "keys so far")),
+    "moved_rows": Field(np.int64, ("moved", KEY_WIDTH)),
+    "log": Field(np.int64, (3, "logged")),
+    "names": Field(np.int32, ("logged",), (0, "ids")),
+    "digests": Field(np.uint8, ("digest bytes",)),
+    "ends": Field(np.int64, ("terms",)),
+    "texts": Field(np.uint8, ("bytes",)),
+}
+"""What the arrays of a segment must be like; whether they fit together is seen when all segments are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +60,14 @@ class _Mark:
 
     partials: int = 0
     runs: Longs = field(default_factory=lambda: np.zeros((0, UNTIL + 1), np.int64))
-    keys: Longs = field(default_factory=lambda: np.zeros((0, len(_KEY_COLUMNS)), np.int64))
+    keys: Longs = field(default_factory=lambda: np.zeros((0, KEY_WIDTH), np.int64))
     serial: int = 0
 
 
 def _mark(machine: Machine) -> _Mark:
     memory = machine.stage.memory
     runs = memory.store.runs[: int(memory.store.counts[RUNS])].copy()
-    return _Mark(int(memory.store.counts[PARTIALS]), runs, _key_rows(machine), machine.events.next)
-
-
-def _key_rows(machine: Machine) -> Longs:
-    keys = machine.stage.memory.keys
-    return np.stack([getattr(keys, name)[: len(keys.numbers)] for name in _KEY_COLUMNS], axis=1)
+    return _Mark(int(memory.store.counts[PARTIALS]), runs, memory.keys.rows, machine.events.next)
 
 
 @dataclass(slots=True)
@@ -97,7 +120,7 @@ class Segments:
         memory.sweep(now)
         machine.forget_keys()
         _forget_events(machine)
-        blob = _delta(machine, _Mark()) or pack({"terms": 0, "next": machine.events.next}, {})
+        blob = _delta(machine, _Mark()) or pack({"next": machine.events.next, "live": 0}, {})
         removed = self._removed(set(self.sizes) - {0})
         self.sizes[0] = len(blob)
         self._base = self._last = _mark(machine)
@@ -127,7 +150,7 @@ def _delta(machine: Machine, since: _Mark) -> bytes | None:
     partials, count = int(store.counts[PARTIALS]), int(store.counts[RUNS])
     old = len(since.runs)
     changed = np.flatnonzero((store.runs[:old] != since.runs).any(axis=1))
-    rows = _key_rows(machine)
+    rows = keys.rows
     moved = np.flatnonzero((rows[: len(since.keys)] != since.keys).any(axis=1))
     fresh = log.serials >= since.serial
     nothing = partials == since.partials and count == old and len(rows) == len(since.keys)
@@ -144,7 +167,6 @@ def _delta(machine: Machine, since: _Mark) -> bytes | None:
     )
     ends = np.cumsum([ids.size, values.size])
     own, own_keys, own_names = np.split(inverse[1:].astype(np.int32), ends)
-    text = "\n".join(texts_of(machine.dictionary, used[1:]).to_pylist())
     digests = b"".join(log.digests[serial] for serial in log.serials[fresh].tolist()) if log.digests else b""
     arrays: Arrays = {
         "partials": store.partials[since.partials : partials],
@@ -161,9 +183,9 @@ def _delta(machine: Machine, since: _Mark) -> bytes | None:
         "log": np.stack([log.serials[fresh], log.times[fresh], log.streams[fresh].astype(np.int64)]),
         "names": own_names,
         "digests": np.frombuffer(digests, np.uint8),
-        "texts": np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8),
+        **packed_terms(texts_of(machine.dictionary, used[1:])),
     }
-    header = {"terms": len(used) - 1, "next": log.next, "live": memory.live}
+    header = {"next": log.next, "live": memory.live}
     return pack(header, arrays)
 
 
@@ -179,13 +201,19 @@ class _Image:
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        program = machine.program
+        self._sizes = {
+            **store_sizes(program.sequence, machine.stage.tables),
+            "partition": len(program.query.rewritten.partition),
+            "streams": len(program.streams),
+        }
         store = machine.stage.memory.store
         self._partials = store.partials[:0]
         self._slots = store.slots[:0]
         self._events = store.events[:0]
         self._runs = store.runs[:0]
         self._keys: list[tuple[int, ...]] = []
-        self._key_rows = np.zeros((0, len(_KEY_COLUMNS)), np.int64)
+        self._key_rows = np.zeros((0, KEY_WIDTH), np.int64)
         self._log = np.zeros((3, 0), np.int64)
         self._names = np.zeros(0, np.int32)
         self._digests = b""
@@ -194,12 +222,17 @@ class _Image:
 
     def add(self, header: dict[str, Any], arrays: Arrays) -> None:
         """One more segment, in order."""
-        self._next, self._live = header["next"], header.get("live", 0)
+        self._next, self._live = (whole_number(header, name, 0, 1 << 62) for name in ("next", "live"))
         if not arrays:
             return
-        text = arrays["texts"].tobytes().decode("utf-8", "surrogatepass")
-        terms = pa.array(text.split("\n") if header["terms"] else [], pa.large_string())
-        known = encode_terms(self._machine.dictionary, terms)
+        sizes = {
+            **self._sizes,
+            "ids": len(arrays["ends"]) + 1,
+            "runs so far": len(self._runs) + len(arrays["runs"]),
+            "keys so far": len(self._keys) + len(arrays["keys"]),
+        }
+        check_arrays(arrays, _FIELDS, sizes)
+        known = encode_terms(self._machine.dictionary, unpacked_terms(arrays))
         slots = np.concatenate([known[arrays["ids"]], arrays["counters"]], axis=1)
         self._partials = np.concatenate([self._partials, arrays["partials"]])
         self._slots = np.concatenate([self._slots, slots])
@@ -216,13 +249,49 @@ class _Image:
     def mark(self) -> _Mark:
         return _Mark(len(self._partials), self._runs.copy(), self._key_rows.copy(), self._next)
 
+    def _check(self) -> None:
+        """What kernels rely on; and that every event of a partial match is there, where somebody asks for it."""
+        ids, log = self._machine.id_slots, self._machine.events
+        sizes = {
+            **self._sizes,
+            "ids": len(self._machine.dictionary) + 1,
+            "partials": len(self._partials),
+            "keys": len(self._keys),
+            "serials": max(self._next, 1),
+        }
+        arrays: Arrays = {
+            "partials": self._partials,
+            "ids": self._slots[:, :ids],
+            "counters": self._slots[:, ids:],
+            "events": self._events,
+            "runs": self._runs,
+            "key_rows": self._key_rows,
+        }
+        check_arrays(arrays, {**STORE_FIELDS, "key_rows": KEY_FIELDS["key_rows"]}, sizes)
+        check_store(
+            self._machine.program.sequence,
+            self._machine.stage.tables,
+            self._partials,
+            self._events,
+            self._runs,
+        )
+        serials, times, streams = self._log
+        check_array("log", serials, Field(np.int64, ("logged",), (0, "serials")), sizes)
+        check_array("log", times, Field(np.int64, ("logged",), INSTANT), sizes)
+        check_array("log", streams, Field(np.int64, ("logged",), (0, "streams")), sizes)
+        if (np.diff(serials) <= 0).any():
+            raise Damaged("the events are not in order")
+        if log.with_digests:
+            used = self._events[self._events >= 0]
+            if not np.isin(used, serials).all() or len(self._digests) != 32 * len(serials):
+                raise Damaged("an event or its digest is not there")
+
     def give(self) -> None:
         """Let the machine have it."""
         memory, log = self._machine.stage.memory, self._machine.events
-        for key in self._keys:
-            memory.keys.number(key)
-        for column, name in enumerate(_KEY_COLUMNS):
-            getattr(memory.keys, name)[: len(self._keys)] = self._key_rows[:, column]
+        self._check()
+        keys = np.array(self._keys, np.int32).reshape(len(self._keys), self._sizes["partition"])
+        memory.keys.fill(keys, self._key_rows)
         memory.replace(self._partials, self._slots, self._events, self._runs)
         memory.live = self._live
         log.serials, log.times = self._log[0], self._log[1]

@@ -274,3 +274,20 @@ def test_a_checkpoint_that_does_not_fit_is_refused_with_advice(
     stream.store["head"] = json.dumps({**head, **change}).encode()
     with pytest.raises(IncompatibleState, match=advice):
         list(stream.feed([(2, "b", "k", "1")]))
+
+
+@pytest.mark.parametrize("piece", ["head", "0.s0", "0.h0"])
+@pytest.mark.parametrize("damage", ["cut", "bit", "gone"])
+def test_damaged_state_is_refused_with_advice(piece: str, damage: str) -> None:
+    """Neither an error of a decoder nor wrong answers."""
+    stream = Stream("A ; B", lateness=SECOND)
+    list(stream.feed([(1, "a", "k", "1"), (SECOND, "a", "k", "2"), (5 * SECOND, "a", "k", "3")]))
+    name = next(name for name in sorted(stream.store) if name.startswith(piece[:3]))
+    data = stream.store[name]
+    stream.store[name] = data[:-3] if damage == "cut" else data[:20] + bytes([data[20] ^ 4]) + data[21:]
+    if damage == "gone":
+        del stream.store[name]
+        if piece == "head":  # then it is a new bucket
+            return
+    with pytest.raises(IncompatibleState, match=r"start (again )?with a new checkpoint"):
+        list(stream.feed([(9 * SECOND, "b", "k", "1")]))

@@ -1,0 +1,107 @@
+"""Facts about snapshots: what is refused, and that saying so changes nothing."""
+
+from __future__ import annotations
+
+import io
+import zlib
+
+import numpy as np
+import pytest
+
+from spaseq import Engine, Event
+from spaseq.engine.snapshot import VERSION, DamagedSnapshot, IncompatibleSnapshot
+from spaseq.model.packing import pack, unpack
+
+QUERY = """PREFIX : <http://ex.org/>
+SELECT ?k ?v WITHIN 30 SECONDS SLIDING FROM STREAM S <http://ex.org/s> WHERE {
+  SEQ (A ; B) DEFINE GPM A ON S { ?k :a ?v } DEFINE GPM B ON S { ?k :b ?w FILTER (?w > ?v) }
+}"""
+
+
+def event(second: int, name: str, value: int) -> Event:
+    """One triple at a second."""
+    graph = f"<http://ex.org/k> <http://ex.org/{name}> {value} ."
+    return Event("S", second * 1_000_000, graph, format="turtle")
+
+
+@pytest.fixture
+def blob() -> bytes:
+    """The snapshot of an engine in which one run waits."""
+    engine = Engine(QUERY, lateness="1s")
+    engine.push([event(1, "a", 5), event(5, "a", 6)])
+    return engine.snapshot()
+
+
+def changed(blob: bytes, name: str, place: tuple[int, ...] | int, value: int) -> bytes:
+    """The snapshot with another number in one array, under a right checksum."""
+    header, views = unpack(zlib.decompress(blob), VERSION)
+    arrays = {each: array.copy() for each, array in views.items()}
+    arrays[name][place] = value
+    return zlib.compress(pack(header, arrays, VERSION))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "reason"),
+    [
+        ("ids", (0, 0), 1 << 30, "`ids` holds numbers that are not between 0 and"),
+        ("ids", (0, 0), -7, "`ids` holds numbers that are not between 0 and"),
+        ("runs", (0, 0), 1 << 40, "`runs` holds numbers that are not between 0 and 1"),
+        ("runs", (0, 1), 99, "`runs` holds numbers that are not between 0 and"),
+        ("partials", (0, 0), 0, "extends one that comes after it"),
+        ("partials", (0, 1), 9, "`partials` holds numbers that are not between 0 and 2"),
+        ("partials", (0, 9), 5, "ends at another time than its window"),
+        ("events", (0, 0), 1 << 50, "`events` holds numbers that are not between -1 and"),
+        ("held.offsets", 1, 77, "the triples of waiting events"),
+        ("held.streams", 0, 5, "`held.streams` holds numbers that are not between 0 and 1"),
+        ("log.serials", 0, 3, "`log.serials` holds numbers"),
+    ],
+)
+def test_a_number_that_kernels_would_follow_out_of_bounds_is_refused(
+    blob: bytes, name: str, place: tuple[int, ...] | int, value: int, reason: str
+) -> None:
+    """The sentence names the array, or what does not fit."""
+    with pytest.raises(DamagedSnapshot, match=reason):
+        Engine.restore(QUERY, changed(blob, name, place, value))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"x", b"PK\x03\x04nothing", zlib.compress(b"nonsense"), b"spaseq"],
+    ids=["nothing", "a byte", "a zip", "nonsense", "the beginning"],
+)
+def test_what_is_no_snapshot_is_refused(data: bytes) -> None:
+    """Whatever it is."""
+    with pytest.raises(IncompatibleSnapshot):
+        Engine.restore(QUERY, data)
+
+
+def test_a_snapshot_of_an_older_release_is_told_by_its_version() -> None:
+    """Those were archives of arrays."""
+    old = io.BytesIO()
+    np.savez_compressed(old, header=np.zeros(3, np.uint8))
+    with pytest.raises(
+        IncompatibleSnapshot, match=rf"has version {VERSION - 1}, this release reads version {VERSION}"
+    ):
+        Engine.restore(QUERY, old.getvalue())
+
+
+def test_a_snapshot_of_another_query_is_refused(blob: bytes) -> None:
+    """Its runs would mean something else."""
+    with pytest.raises(IncompatibleSnapshot, match="belongs to another query"):
+        Engine.restore(QUERY.replace("30 SECONDS", "31 SECONDS"), blob)
+
+
+def test_a_flipped_bit_anywhere_is_found(blob: bytes) -> None:
+    """A checksum covers everything behind it."""
+    plain = zlib.decompress(blob)
+    for at in range(0, len(plain), 7):
+        damaged = plain[:at] + bytes([plain[at] ^ 1]) + plain[at + 1 :]
+        with pytest.raises(IncompatibleSnapshot):
+            Engine.restore(QUERY, zlib.compress(damaged))
+
+
+def test_an_untouched_snapshot_goes_on(blob: bytes) -> None:
+    """And finds what the engine would have found."""
+    engine = Engine.restore(QUERY, blob, lateness="1s")
+    found = [*engine.push(event(9, "b", 7)), *engine.finish()]
+    assert [match.bindings["v"].value for match in found] == ["5", "6"]

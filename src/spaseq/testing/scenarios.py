@@ -358,13 +358,12 @@ class _Drawing:
 
     def _stateful(self, gpm: _Gpm, compared: list[str], repeated: bool) -> str:
         value = gpm.certain[-1]
-        # pyoxigraph takes `?v >= ?v` for true without looking at ?v; rows of values do not.
-        other = self._pick([name for name in compared if name != value] or ["1"])
+        other = self._pick(compared or gpm.variables)
         tests = [
             f"{value} >= {other}",
             f"{value} != {other}",
             f"{value} < {other}",
-            f"!BOUND({other}) || {value} = {other}" if other != "1" else f"{value} = 1",
+            f"!BOUND({other}) || {value} = {other}",
         ]
         if repeated:
             own = gpm.variables[-1]

@@ -102,6 +102,9 @@ class Settings:
     prepared_rows: int = _threshold(2_000, 2, "rows in total from which it is compiled in the background")
     initial_runs: int = _threshold(64, 1, "runs that a new automaton has room for")
     swept_runs: int = _threshold(1 << 12, 2, "runs more than before from which the dead ones are dropped")
+    checked_rows: int = _threshold(
+        1 << 10, 1, "events, rows or matches after which the memory budget is looked at"
+    )
     slice_work: int = _threshold(1 << 21, 7, "runs visited by compiled kernels between two looks at signals")
     interpreted_work: int = _threshold(1 << 13, 5, "the same for interpreted kernels")
     slice_matches: int = _threshold(1 << 14, 2, "matches that are handed on at a time")

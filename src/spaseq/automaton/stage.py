@@ -48,13 +48,14 @@ from spaseq.automaton.tables import (
 from spaseq.automaton.tiers import Tiers
 from spaseq.automaton.verdicts import Events, Verdicts, iteration_values, last_event
 from spaseq.errors import SpaseqError
+from spaseq.model.budget import Budget
 from spaseq.settings import settings
 
 BEFORE_ALL: Final = int(np.iinfo(np.int64).min)
 
 
 class TooManyRuns(SpaseqError):
-    """The limit on runs, or on their memory, was reached; nothing was dropped silently."""
+    """The limit on runs was reached; nothing was dropped silently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class SequenceStage:
         events: Events,
         *,
         max_runs: int | None = None,
-        max_memory: int | None = None,
+        budget: Budget | None = None,
         compile_kernels: bool | None = None,
         with_events: bool = True,
         recycle: bool = True,
@@ -113,16 +114,17 @@ class SequenceStage:
     ) -> None:
         self.program = program
         self.tables = tables(program)
-        self.memory = Memory.of(self.tables)
+        self.memory = Memory.of(self.tables, budget)
         self.memory.recycle = recycle
         self._verdicts = Verdicts(program, evaluator, events)
         self._tiers = Tiers(compile_kernels=compile_kernels)
         self._max_runs = max_runs
-        self._max_memory = max_memory
         self._with_events = with_events
         self._bag_slots = bag_slots
         self._spent = 0
         self._nothing = self._found(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        self.memory.budget.count("runs", lambda: self.memory.nbytes, self._waiting)
+        self.memory.budget.count("partition keys", lambda: self.memory.keys.nbytes)
 
     def step(self, rows: Rows, now: int, values: Callable[[], ValueArrays]) -> Iterator[tuple[Found, int]]:
         """Handle a batch of rows; events at ``now`` may still come, earlier ones may not.
@@ -162,8 +164,12 @@ class SequenceStage:
             if sweeps:
                 memory.sweep(time, counted=False)
                 self._check_limit()
-            memory.make_room()
-            self._check_limit()
+            if not memory.make_room():
+                yield from self._taken(time)
+                memory.sweep(time, counted=False)
+                self._check_limit()
+                if not memory.make_room(spare=True):
+                    raise memory.budget.exceeded()
         yield from self._taken(now)
         if memory.needs_sweep() or self._over_limit():
             memory.sweep(now)
@@ -186,25 +192,24 @@ class SequenceStage:
         memory.found.cursor[WORK] -= whole * (64 + count) // 16_384
 
     def _over_limit(self) -> bool:
-        many = self._max_runs is not None and self.memory.runs > self._max_runs
-        return many or (self._max_memory is not None and self.memory.bytes > self._max_memory)
+        return self._max_runs is not None and self.memory.runs > self._max_runs
 
     def _check_limit(self) -> None:
-        """Raise if more waits than was allowed, with the step that most runs wait for."""
-        memory = self.memory
-        if self._max_runs is not None and memory.live > self._max_runs:
-            reason = f"{memory.live:,} runs wait, more than max_runs={self._max_runs:,}"
-        elif self._max_memory is not None and memory.bytes > self._max_memory:
-            reason = f"the runs take {memory.bytes:,} bytes, more than max_memory={self._max_memory:,}"
-        else:
-            return
-        running = memory.store.runs[: int(memory.store.counts[RUNS]), IN]
-        waiting = Counter(map(self.program.name_of, running.tolist())).most_common(1)
-        busiest, many = waiting[0] if waiting else ("nothing", 0)
-        raise TooManyRuns(
-            f"{reason}; most of them, {many:,}, wait for {busiest}. Make the "
-            "window smaller, use `;` instead of `:`, or add a condition to the steps before it"
-        )
+        """Raise if more runs wait than was allowed, with the steps that they wait for."""
+        if self._max_runs is not None and self.memory.live > self._max_runs:
+            raise TooManyRuns(
+                f"{self.memory.live:,} runs wait, more than max_runs={self._max_runs:,}: {self._waiting()}. Make the "
+                "window smaller (WITHIN), use `;` instead of `:`, or add a condition to the steps before"
+            )
+
+    def _waiting(self) -> str:
+        """How many runs wait for what, most first."""
+        store = self.memory.store
+        transitions = np.bincount(store.runs[: int(store.counts[RUNS]), IN])
+        waiting: Counter[str] = Counter()
+        for transition in np.flatnonzero(transitions).tolist():
+            waiting[self.program.name_of(transition)] += int(transitions[transition])
+        return ", ".join(f"{many:,} wait for {name}" for name, many in waiting.most_common())
 
     # --- matches --------------------------------------------------------------------------------
 

@@ -51,10 +51,13 @@ from spaseq.automaton.tables import (
     Store,
     Tables,
 )
+from spaseq.model.budget import Budget
 from spaseq.model.packing import Damaged, Field
 from spaseq.settings import settings
 
 STACK = MAX_DEPTH + 8
+_GROWTHS: Final = (2.0, 1.5, 1.25, 1.125)
+"""By how much arrays grow: as much as the budget allows."""
 
 
 def wrapping() -> np.errstate:
@@ -103,6 +106,13 @@ class Keys:
     """The ids of every key, by its number."""
     kept: int = 0
     """How many there were when some were last forgotten."""
+
+    @property
+    def nbytes(self) -> int:
+        """About how much all of it takes: arrays, and per key a tuple of numbers in a dict."""
+        longs = (self.time, self.ordinal, self.floor, self.position, self.skipped)
+        per_key = 180 + 40 * int(self.values.shape[1])
+        return sum(array.nbytes for array in longs) + self.values.nbytes + len(self.numbers) * per_key
 
     def number(self, key: tuple[int, ...]) -> int:
         """The number of a key, new if it is."""
@@ -193,11 +203,13 @@ class Memory:
     """How many waiting runs were looked at, and the first of their deadlines."""
     mark: tuple[int, int, int] = (0, 0, 0)
     """Partials, runs and renumberings at the last `release`."""
+    budget: Budget = field(default_factory=Budget)
 
     @staticmethod
-    def of(tables: Tables) -> Memory:
+    def of(tables: Tables, budget: Budget | None = None) -> Memory:
         store = new_store(tables)
-        return Memory(tables, store, new_candidates(tables, len(store.runs)), Keys())
+        found = new_candidates(tables, len(store.runs))
+        return Memory(tables, store, found, Keys(), budget=budget or Budget())
 
     @property
     def runs(self) -> int:
@@ -210,9 +222,9 @@ class Memory:
         return int(self.store.counts[MATCHES])
 
     @property
-    def bytes(self) -> int:
-        """The size of all arrays."""
-        return sum(array.nbytes for array in self.store)
+    def nbytes(self) -> int:
+        """The size of the arrays that grow."""
+        return sum(array.nbytes for array in self.store) - self.store.matches.nbytes
 
     def needs_sweep(self) -> bool:
         """True when at least as many runs, or partials, came since the last sweep as it kept."""
@@ -239,14 +251,37 @@ class Memory:
             self.deadlines = count, first
         return first
 
-    def make_room(self) -> None:
-        """Grow what is too small for one more portion of candidates."""
-        counts, cells = self.store.counts, len(self.found.cells)
+    def make_room(self, *, spare: bool = False) -> bool:
+        """Grow what is too small for one more portion of candidates; False if the budget does not allow it.
+
+        ``spare`` asks for an eighth of free room: with less, a sweep would follow a sweep.
+        """
+        store, cells = self.store, len(self.found.cells)
         most = cells * int(self.tables.sizes[MOST])
-        partials = _room(len(self.store.partials), int(counts[PARTIALS]) + cells)
-        runs = _room(len(self.store.runs), int(counts[RUNS]) + most)
-        waiting = _room(len(self.store.waiting), int(counts[WAITING]) + most)
-        self._resize(partials, runs, waiting)
+        now = len(store.partials), len(store.runs), len(store.waiting)
+        used = (int(store.counts[column]) for column in (PARTIALS, RUNS, WAITING))
+        needed = [
+            count + max(more, size // 8 if spare else 0)
+            for count, more, size in zip(used, (cells, most, most), now, strict=True)
+        ]
+        if all(need <= size for need, size in zip(needed, now, strict=True)):
+            return True
+        for growth in _GROWTHS:
+            sizes = [
+                size if need <= size else max(need, int(size * growth))
+                for need, size in zip(needed, now, strict=True)
+            ]
+            if self.budget.fits(self._cost(*sizes)):
+                self._resize(*sizes)
+                return True
+        return False
+
+    def _cost(self, partials: int, runs: int, waiting: int) -> int:
+        """The bytes that larger arrays take, with the copy of the largest one while it grows."""
+        store, subs = self.store, 1 << int(self.tables.sizes[SHIFT])
+        new = partials * sum(array[:1].nbytes for array in (store.partials, store.slots, store.events))
+        new += runs * (store.runs[:1].nbytes + 4 * subs) + 4 * _power_of_two(runs * subs) + 4 * waiting
+        return new - self.nbytes + max(array.nbytes for array in store)
 
     def _resize(self, partials: int, runs: int, waiting: int) -> None:
         """Longer arrays, one by one, so that no more than one is there twice."""
@@ -279,7 +314,6 @@ class Memory:
         """
         store, tables = self.store, self.tables
         runs = store.runs[: int(store.counts[RUNS])]
-        partial = store.partials[runs[:, OF]]
         operator = tables.transitions[runs[:, IN], TRANSITION_OPERATOR]
         waits, until = operator == WAIT, runs[:, UNTIL]
         alive = (runs[:, ALIVE] == 1) & (waits | (until >= time))
@@ -287,13 +321,14 @@ class Memory:
         alive &= (operator != NEXT) | (runs[:, USED] >= time)
         if not counted:
             return np.asarray(alive, np.bool_)
-        key = partial[:, KEY]
-        alive &= (operator != STRICT) | (self.keys.ordinal[key] <= partial[:, ORDINAL] + 1)
+        owner = runs[:, OF]
+        key = store.partials[owner, KEY]
+        alive &= (operator != STRICT) | (self.keys.ordinal[key] <= store.partials[owner, ORDINAL] + 1)
         kind, size = int(tables.window[0]), int(tables.window[1])
         if kind == SLIDING_EVENTS:
-            alive &= self.keys.floor[key] - partial[:, LOW] < size
+            alive &= self.keys.floor[key] - store.partials[owner, LOW] < size
         elif kind == TUMBLING_EVENTS:
-            alive &= self.keys.floor[key] // size == partial[:, LOW] // size
+            alive &= self.keys.floor[key] // size == store.partials[owner, LOW] // size
         return np.asarray(alive, np.bool_)
 
     def sweep(self, time: int, *, counted: bool = True) -> None:

@@ -199,7 +199,7 @@ _OPTIONS = (
         "--max-memory",
         metavar="SIZE",
         type=Size(),
-        help="Memory that partial matches may take, for example 500M or 2G; more ends the run.",
+        help="Memory that the run may take, for example 500M or 2G; more ends it. Default: half of the memory there is.",
     ),
     _option(
         "--progress/--no-progress",

@@ -63,6 +63,14 @@ class Answers:
     def __len__(self) -> int:
         return len(self.time)
 
+    @property
+    def nbytes(self) -> int:
+        """About how much memory they take; an event of a match is a tuple of five."""
+        columns = self.time.nbytes + self.start.nbytes + sum(ids.nbytes for ids in self.columns.values())
+        ranked = 0 if self.ranks is None or not self.ranks.events else 100 + 40 * len(self.ranks.events[0])
+        named = 80 + 250 * len(self.events[0]) if self.events else 0
+        return columns + len(self) * (ranked + named)
+
     def take(self, rows: Mask | npt.NDArray[np.integer]) -> Answers:
         numbers: npt.NDArray[np.integer] = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows  # type: ignore[assignment]
         return Answers(

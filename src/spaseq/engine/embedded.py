@@ -20,6 +20,7 @@ from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.errors import InvalidArgument, described, listed
 from spaseq.model.batch import EventBatch
+from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import (
     Event,
@@ -34,6 +35,7 @@ from spaseq.model.events import (
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
 from spaseq.planner.program import build_program
+from spaseq.settings import settings
 from spaseq.temporal.instants import format_instant, from_datetime
 
 if TYPE_CHECKING:
@@ -87,8 +89,9 @@ class Engine:
     ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
     ``metrics.late`` and kept in ``late_events`` until the caller clears it. An event more than ``max_lead`` ahead of
     the wall clock moves no watermark: it is counted in ``metrics.ahead`` and kept in ``ahead_events``; by default any
-    time is believed. ``max_runs`` and
-    ``max_memory`` (bytes) bound the state; reaching them is an error that names the step that grows.
+    time is believed. ``max_runs`` bounds the partial matches
+    that wait, ``max_memory`` (bytes; default: half of the memory there is) all that the engine holds; reaching them is
+    an error that says what grows.
     ``compile_kernels`` is True to compile before the first event, False for never; by default the engine
     starts interpreted and compiles, in the background or before a large batch, when the input is worth it.
     """
@@ -112,7 +115,12 @@ class Engine:
         self.knowledge = as_knowledge(knowledge, rdfs=rdfs)
         self.knowledge.require(self.program.knowledge[0])
         self.dictionary = TermDictionary()
-        options = MachineOptions(max_runs, compile_kernels, with_events, with_events, max_memory)
+        self._budget = Budget(max_memory)
+        self._listed = 0
+        self._budget.count("terms", lambda: self.dictionary.nbytes)
+        self._budget.count("events", lambda: self.buffer.nbytes)
+        self._budget.count("matches", lambda: self._listed)
+        options = MachineOptions(max_runs, compile_kernels, with_events, with_events, self._budget)
         self.machine = Machine(
             self.program, self.dictionary, self.knowledge, now=wall_clock(), options=options
         )
@@ -134,6 +142,7 @@ class Engine:
         plain = self._believed([self._plain(checked_event(event)) for event in given])
         batch = encode_pushed(plain, self.program.streams, self.dictionary)
         ready, late = self.buffer.push(batch)
+        self.machine.check_budget(len(plain))
         self.metrics.events += len(plain) - len(late)
         self.metrics.late += len(late)
         self.late_events += [plain[int(number)] for number in late]
@@ -204,8 +213,14 @@ class Engine:
 
     def _step(self, ready: EventBatch, now: int) -> list[Match]:
         found: list[Match] = []
+        checked = 0
         for answers in self.machine.step(ready, now):
             found += self.machine.matches(answers)
+            if len(found) >= checked + settings().checked_rows:
+                checked = len(found)
+                self._listed = listed_bytes(found)
+                self._budget.check()
+        self._listed = 0
         memory = self.machine.stage.memory
         self.metrics.matches += len(found)
         self.metrics.runs, self.metrics.peak_runs = memory.runs, memory.peak
@@ -217,6 +232,14 @@ class Engine:
         """Keep the dictionary from growing for ever on an endless stream."""
         if self._compaction.due():
             self.buffer.remap(self._compaction.run([self.machine], [self.buffer.held]))
+
+
+def listed_bytes(found: list[Match]) -> int:
+    """About how much memory a list of matches takes, judging by the last one; terms are shared."""
+    if not found:
+        return 0
+    last = found[-1]
+    return len(found) * (450 + 60 * len(last.bindings) + 200 * len(last.events))
 
 
 def wall_clock() -> Literal:

@@ -48,6 +48,12 @@ class EventLog:
     def __len__(self) -> int:
         return len(self.serials)
 
+    @property
+    def nbytes(self) -> int:
+        """About how much memory it takes: columns, and a digest in a dict for some events."""
+        columns = (self.serials, self.times, self.streams, self.names)
+        return sum(column.nbytes for column in columns) + 200 * len(self.digests)
+
     def append(
         self,
         batch: EventBatch,

@@ -40,6 +40,10 @@ class Feed(Protocol):
     def read(self) -> EventBatch | None:
         """The next events, None at the end."""
 
+    @property
+    def nbytes(self) -> int:
+        """The size of the events that were read and have not been handed out."""
+
     def held(self) -> list[EventBatch]:
         """Events that were read and have not been handed out."""
 
@@ -78,6 +82,8 @@ class SurveyedFile:
             self.floor = self._survey.floor(self._read)
         return batch
 
+    nbytes = 0
+
     def held(self) -> list[EventBatch]:
         """Nothing: events are handed out as they are read."""
         return []
@@ -102,6 +108,8 @@ class WholeFeed:
         if batch is None:
             self.floor = NEVER
         return batch
+
+    nbytes = 0
 
     def held(self) -> list[EventBatch]:
         """Nothing: events are handed out as they are read."""
@@ -135,6 +143,11 @@ class LateFeed:
             self._on_late(batch, late, self._buffer.watermark)
         self.floor = self._buffer.watermark
         return ready
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the events that wait."""
+        return self._buffer.nbytes
 
     def held(self) -> list[EventBatch]:
         """The events that wait."""

@@ -54,7 +54,9 @@ class LocalRun:
         request.check_paths()
         self.format = chosen_format(request)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
-        limits = SessionOptions(request.max_runs, request.provenance, max_memory=request.max_memory)
+        limits = SessionOptions(
+            request.max_runs, request.provenance, max_memory=request.max_memory, whole_process=True
+        )
         self.session = Session(queries, knowledge, wall_clock(), limits)
         whole = self.session.needs_whole_instants
         self.buffer = ReorderBuffer(options.lateness or 0, whole_instants=whole) if request.follow else None
@@ -118,7 +120,12 @@ class LocalRun:
         self, reports: Reports, rest: Callable[[float], None], stack: ExitStack
     ) -> tuple[Supply, Opener]:
         """The events of this run that are still to be handled."""
-        request, poll, most = self.request, self.stop.poll, self.request.input.read.batch_events
+        request, most = self.request, self.request.input.read.batch_events
+
+        def poll() -> None:
+            self.stop.poll()
+            self.session.budget.check()
+
         progress = self.progress
         cure = FOLLOWED if request.follow else ""
         opener = Opener(self.session, reports, request.input, poll=poll, cure=cure)
@@ -209,6 +216,7 @@ class _Work:
     def _steps(self, show: Show) -> None:
         supply, opener = self._run.supply(self._reports, self._rest, self._stack)
         self._supply = supply
+        self._session.budget.count("events", lambda: supply.nbytes)
         for portion in with_end(supply.portions()):
             self._expected = opener.expected if self._run.buffer is None else None
             self._midway = True

@@ -33,6 +33,7 @@ from spaseq.engine.answers import (
 from spaseq.engine.events import EventLog
 from spaseq.errors import InvalidArgument, described
 from spaseq.model.batch import EventBatch
+from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.model.matches import Match, Numbering, match_identity
@@ -55,8 +56,8 @@ class MachineOptions:
     """Keep the events of every match."""
     with_identity: bool = True
     """Compute the deterministic identity of every match, which needs a digest of every event."""
-    max_memory: int | None = None
-    """The most bytes that runs may take."""
+    budget: Budget | None = None
+    """The memory that this machine and others may hold together; None for a default of its own."""
 
 
 def check_limits(max_runs: object, max_memory: object) -> None:
@@ -86,6 +87,7 @@ class Machine:
         self.dictionary = dictionary
         self.knowledge = knowledge
         self.options = options
+        self.budget = options.budget or Budget()
         self._now = now
         self.evaluator = RowEvaluator(dictionary, now=now)
         self.events = EventLog(
@@ -96,7 +98,7 @@ class Machine:
             self.evaluator,
             self.events,
             max_runs=options.max_runs,
-            max_memory=options.max_memory,
+            budget=self.budget,
             compile_kernels=options.compile_kernels,
             with_events=options.with_events or program.query.rewritten.skip_past,
             bag_slots=program.bag_slots,
@@ -105,13 +107,34 @@ class Machine:
         self.assembler = Assembler(program.sequence, self.stage.memory.keys)
         self._constants = self._encoded_constants()
         self._observed = Observed() if program.query.optimisations.lazy_conjunction else None
-        self.open_answers: Answers | None = None
-        """Answers of an instant that is not over, where DISTINCT or ASK must still choose."""
+        self._open: list[Answers] = []
+        self._chosen = 0
+        """How many of the open answers were left when it was last chosen among them."""
         self.answered = False
         self._made = 0
         self.numbering = Numbering() if self.events.with_digests else None
         """Numbers equal matches, which is part of their identity; None if identities are not asked for."""
         self._normal_text = program.query.normal_text if self.events.with_digests else ""
+        self._unchecked = 0
+        self.budget.count("events", lambda: self.events.nbytes)
+        self.budget.count("matches", lambda: sum(part.nbytes for part in self._open) + self._numbers_bytes)
+
+    @property
+    def _numbers_bytes(self) -> int:
+        """About what the counts of equal matches take."""
+        return 0 if self.numbering is None else 200 * len(self.numbering.counts)
+
+    @property
+    def open_answers(self) -> Answers | None:
+        """Answers of an instant that is not over, where DISTINCT, ASK or skipping must still choose."""
+        if len(self._open) > 1:
+            self._open = [stacked(self._open)]
+        return self._open[0] if self._open else None
+
+    @open_answers.setter
+    def open_answers(self, answers: Answers | None) -> None:
+        self._open = [] if answers is None else [answers]
+        self._chosen = 0 if answers is None else len(answers)
 
     @property
     def needs_whole_instants(self) -> bool:
@@ -123,8 +146,7 @@ class Machine:
     def _holds_answers(self) -> bool:
         """True if an answer is certain only when its instant is over: DISTINCT, ASK and skipping choose among several."""
         query = self.program.query.rewritten
-        chooses = isinstance(query.form, SelectForm) and query.form.distinct
-        return chooses or isinstance(query.form, AskForm) or query.skip_past
+        return self._is_distinct or isinstance(query.form, AskForm) or query.skip_past
 
     def step(self, batch: EventBatch, now: int) -> Iterator[Answers]:
         """Handle events in time order; events at ``now`` may still come, earlier ones may not.
@@ -132,6 +154,8 @@ class Machine:
         Yields after every slice of work the answers that became certain, in order of time. The ids of answers are
         good until the next step.
         """
+        if self.answered:
+            return
         tables = match_gpms(
             self.program, batch, self.dictionary, self.knowledge, self._now, observed=self._observed
         )
@@ -155,6 +179,7 @@ class Machine:
         ``owned`` tells which matches are this machine's to report, where others see the same rows.
         """
         rows = self.assembler.rows(tables, times, serials, partition)
+        self.check_budget(len(times) + len(rows))
         for found, until in self.stage.step(rows, now, self._values):
             if owned is not None and len(found):
                 found = found.take(np.flatnonzero(owned(found)))
@@ -168,6 +193,13 @@ class Machine:
             self.stage.memory.sweep(now)
             self.forget_keys()
         self._forget_events()
+
+    def check_budget(self, more: int) -> None:
+        """Look at the memory budget after so many events, rows or answers more."""
+        self._unchecked += more
+        if self._unchecked >= settings().checked_rows:
+            self._unchecked = 0
+            self.budget.check()
 
     def _partition(
         self, batch: EventBatch, tables: Mapping[str, MappingTable]
@@ -201,21 +233,43 @@ class Machine:
         """The answers that no later event can change."""
         if not self._holds_answers:
             return answers
-        if self.open_answers is not None:
-            answers = stacked([self.open_answers, answers])
-        over = answers.time < now
-        self.open_answers = answers.take(~over)
-        ready = answers.take(over)
         query = self.program.query.rewritten
+        if len(answers):
+            self._open.append(answers)
+            if not query.skip_past:
+                self._choose()
+            self.check_budget(len(answers))
+        # Answers come in order of time, so the first one is over before all others.
+        if not self._open or self._open[0].time[0] >= now:
+            return answers.take(np.zeros(len(answers), np.bool_))
+        answers = stacked(self._open)
+        over = answers.time < now
+        left = answers.take(~over)
+        self.open_answers = left if len(left) else None
+        ready = answers.take(over)
         if query.skip_past:
             ready = skipping(ready, self.stage.memory.keys.skipped)
-        if not isinstance(query.form, AskForm):
-            chooses = isinstance(query.form, SelectForm) and query.form.distinct
-            return self._distinct(ready) if chooses else ready
-        ready = self._distinct(ready)
-        ready = first_only(ready) if not self.answered else ready.take(np.zeros(len(ready), np.bool_))
-        self.answered = self.answered or len(ready) > 0
-        return ready
+        if isinstance(query.form, AskForm):
+            ready = (
+                first_only(self._distinct(ready))
+                if not self.answered
+                else ready.take(np.zeros(len(ready), np.bool_))
+            )
+            self.answered = self.answered or len(ready) > 0
+            return ready
+        return self._distinct(ready) if self._is_distinct else ready
+
+    def _choose(self) -> None:
+        """Keep only the open answers that may be reported, when they have doubled."""
+        if sum(map(len, self._open)) > 2 * self._chosen + settings().slice_matches:
+            chosen = self._distinct(stacked(self._open))
+            is_ask = isinstance(self.program.query.rewritten.form, AskForm)
+            self.open_answers = first_only(chosen) if is_ask else chosen
+
+    @property
+    def _is_distinct(self) -> bool:
+        form = self.program.query.rewritten.form
+        return isinstance(form, SelectForm) and form.distinct
 
     def _distinct(self, answers: Answers) -> Answers:
         if self.numbering is None:

@@ -67,6 +67,11 @@ class ReorderBuffer:
         return sum(map(len, self._runs)) + sum(map(len, self._fresh))
 
     @property
+    def nbytes(self) -> int:
+        """The size of the events still waiting."""
+        return sum(run.batch.nbytes for run in self._runs) + sum(batch.nbytes for batch in self._fresh)
+
+    @property
     def held(self) -> EventBatch:
         """The events still waiting; simultaneous ones of one stream in arrival order."""
         return concat([*(run.rest for run in self._runs), *self._fresh])

@@ -115,6 +115,12 @@ class Merge:
 
     # --- memory ---------------------------------------------------------------------------------
 
+    @property
+    def nbytes(self) -> int:
+        """The size of all events that were read and have not gone on."""
+        parts = (*(part[3] for part in self._parts), self._sorted, *(item[2] for item in self._ready))
+        return sum(feed.nbytes for feed in self._feeds) + sum(batch.nbytes for batch in parts)
+
     def held(self) -> list[EventBatch]:
         """Every event that was read and has not gone on."""
         waiting = [batch for feed in self._feeds for batch in feed.held()]

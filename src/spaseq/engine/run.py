@@ -77,8 +77,9 @@ def run(
     ``dataset`` anywhere in a file, with quads in any order; ``auto`` finds out for each file.
 
     ``knowledge`` gives background graphs by IRI: paths or graphs. ``on_bad_input`` is ``fail``, ``skip`` or
-    ``quarantine``, which keeps it in the file ``quarantine``. ``max_runs`` and ``max_memory`` (bytes) bound the
-    state; reaching them is an error that names the step that grows. Without ``with_events`` matches name neither
+    ``quarantine``, which keeps it in the file ``quarantine``. ``max_runs`` bounds the partial
+    matches that wait, ``max_memory`` (bytes; default: half of the memory there is) all that the run holds; reaching
+    them is an error that says what grows. Without ``with_events`` matches name neither
     their events nor themselves, and large inputs are read much faster.
     """
     if not isinstance(quarantine, (str, os.PathLike)):
@@ -123,7 +124,9 @@ def _matches(
         inputs = keep_pipes(inputs, stack)
         opener = Opener(session, reports, options)
         feeds = opener.feeds(inputs)
-        merge = Merge(feeds, whole_instants=session.needs_whole_instants, most=options.read.batch_events)
+        whole, most = session.needs_whole_instants, options.read.batch_events
+        merge = Merge(feeds, whole_instants=whole, most=most, poll=session.budget.check)
+        session.budget.count("events", lambda: merge.nbytes)
         for portion in with_end(merge.portions()):
             for query, answers in session.step(portion):
                 yield from query.matches_of(answers)

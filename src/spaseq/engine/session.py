@@ -20,6 +20,7 @@ from spaseq.engine.reorder import in_order
 from spaseq.engine.replay import Portion
 from spaseq.io.results import Form
 from spaseq.model.batch import EventBatch
+from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import Match
 from spaseq.planner.program import Program, build_program
@@ -92,6 +93,8 @@ class SessionOptions:
     with_events: bool = False
     compile_kernels: bool | None = None
     max_memory: int | None = None
+    whole_process: bool = False
+    """All memory of this process counts, not only what the session holds."""
 
     def __post_init__(self) -> None:
         check_limits(self.max_runs, self.max_memory)
@@ -111,6 +114,9 @@ class Session:
         options: SessionOptions,
     ) -> None:
         self.dictionary = TermDictionary()
+        self.budget = Budget(options.max_memory, whole_process=options.whole_process)
+        """The memory that all queries, their events and their terms may take."""
+        self.budget.count("terms", lambda: self.dictionary.nbytes)
         programs = [build_program(item.query) for item in queries]
         for program in programs:
             knowledge.require(program.knowledge[0])
@@ -131,7 +137,7 @@ class Session:
     ) -> Machine:
         identified = options.with_events or form_of(item) == "construct"
         machine = MachineOptions(
-            options.max_runs, options.compile_kernels, identified, identified, options.max_memory
+            options.max_runs, options.compile_kernels, identified, identified, self.budget
         )
         return Machine(program, self.dictionary, knowledge, now=now, options=machine)
 

@@ -35,6 +35,10 @@ class Supply(Protocol):
     def noted(self, progress: Progress) -> Progress:
         """How far a run has come, with how far the input has."""
 
+    @property
+    def nbytes(self) -> int:
+        """The size of the events that are held."""
+
     def held(self) -> list[EventBatch]:
         """Every event that is held."""
 
@@ -75,6 +79,11 @@ class FiniteSupply:
     def noted(self, progress: Progress) -> Progress:
         """How far a run has come, with how far the input has."""
         return replace(progress, reached=self.reached, clock=self.clock)
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the events that are held."""
+        return self._merge.nbytes
 
     def held(self) -> list[EventBatch]:
         """Every event that is held."""
@@ -192,6 +201,11 @@ class FollowSupply:
             current=self._current,
             latest=self._clocks.latest,
         )
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the events that are held."""
+        return self._buffer.nbytes + (self._finite.nbytes if self._finite is not None else 0)
 
     def held(self) -> list[EventBatch]:
         """Every event that is held."""

@@ -46,6 +46,15 @@ class EventBatch:
         return len(self.times)
 
     @property
+    def nbytes(self) -> int:
+        """The size of all columns."""
+        columns = (
+            self.subjects, self.predicates, self.objects, self.offsets, self.times, self.streams, self.names,
+            self.origins, self.positions,
+        )  # fmt: skip
+        return sum(column.nbytes for column in columns if column is not None)
+
+    @property
     def triple_count(self) -> int:
         """How many triples all events have together."""
         return int(self.offsets[-1] - self.offsets[0])

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
     from spaseq.model.arena import Arena
 
+_PER_TEXT: Final = 180
+"""Bytes of a text in a dict and a list, besides its characters."""
+_PER_VALUE: Final = 32
+"""Bytes of the value columns per term."""
 UNBOUND: Final = 0
 """The id that stands for no term."""
 
@@ -37,11 +41,13 @@ class TermDictionary:
     spellings of one character in a literal are one term.
     """
 
-    __slots__ = ("_arena", "_decoded", "_ids", "_texts", "caches", "generation", "scopes")
+    __slots__ = ("_arena", "_decoded", "_ids", "_measured", "_texts", "caches", "generation", "scopes")
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._ids: dict[str, int] = {}
         self._texts: list[str] = [""]
+        self._measured = (0, 0)
+        """How many texts were measured, and their length."""
         self._arena: Arena | None = None
         self._decoded: dict[int, Term] = {}
         self.generation = next(_generations)
@@ -163,6 +169,20 @@ class TermDictionary:
             raise KeyError(f"no term has the id {known}")
 
     # --- tiers and memory -----------------------------------------------------------------------
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory the terms take, with what is remembered about their values."""
+        if self._arena is not None:
+            arena = self._arena
+            arrays = (arena.buffer, arena.starts, arena.table)
+            return sum(array.nbytes for array in arrays) + _PER_VALUE * len(self)
+        known, size = self._measured
+        if known > len(self._texts):
+            known, size = 0, 0
+        size += sum(map(len, self._texts[known:]))
+        self._measured = len(self._texts), size
+        return size + len(self._texts) * (_PER_TEXT + _PER_VALUE)
 
     @property
     def promoted(self) -> bool:

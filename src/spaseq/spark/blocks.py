@@ -61,6 +61,13 @@ class Block:
         return len(self.times)
 
     @property
+    def nbytes(self) -> int:
+        """The size of all columns."""
+        rows = sum(part.event.nbytes + part.terms.nbytes for part in (self.pairs, *self.gpms))
+        columns = self.times.nbytes + self.streams.nbytes + self.arrivals.nbytes + self.names.nbytes
+        return int(rows + columns + self.digests.nbytes + self.terms.nbytes)
+
+    @property
     def first(self) -> int:
         """The earliest instant."""
         return int(self.times.min())

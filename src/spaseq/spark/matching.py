@@ -101,7 +101,8 @@ def match(
 
     ``format`` is the syntax of ``value`` columns, whose graphs name their own time with
     ``timestamp_predicate`` unless there is a ``time`` column. ``partitions`` is the number of buckets that keys
-    and windows are spread over; ``max_runs`` and ``max_memory`` (bytes) bound the state of each.
+    and windows are spread over; ``max_runs`` and ``max_memory`` (bytes; default: half of the memory of a worker's machine,
+    divided by its cores) bound the state of each.
 
     On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
     slowest stream, ``lateness`` behind its latest event; a stream that is more than ``stream_lag`` of event time

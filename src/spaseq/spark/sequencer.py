@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,6 +13,7 @@ from spaseq.automaton.stage import Found
 from spaseq.automaton.tables import IN, RUNS, TRANSITION_OPERATOR, UNTIL
 from spaseq.engine.answers import Answers
 from spaseq.engine.machine import FOREVER, Machine, MachineOptions
+from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.planner.distribution import Unit
@@ -31,11 +33,15 @@ class Sequencer:
     def __init__(self, job: Job, task: Task, bucket: int) -> None:
         self.job, self.task, self.bucket = job, task, bucket
         self.dictionary = TermDictionary()
+        # Buckets of other cores work at the same time.
+        budget = Budget(job.max_memory, share=os.cpu_count() or 1)
+        budget.count("terms", lambda: self.dictionary.nbytes)
+        budget.count("events", lambda: sum(block.nbytes for block in self.held))
         options = MachineOptions(
             job.max_runs,
             with_events=job.provenance,
             with_identity=job.provenance,
-            max_memory=job.max_memory,
+            budget=budget,
         )
         self.machine = Machine(task.program, self.dictionary, job.knowledge, now=job.now, options=options)
         self.held: list[Block] = []

@@ -38,6 +38,7 @@ NO_THRESHOLD = {
     "io/jelly.py": "the format's own bound",
     "io/jsonld.py": "how long one value may be",
     "io/sources.py": "the largest number; what one call of the system reads",
+    "model/budget.py": "units of sizes; the memory of a machine that does not tell",
     "model/matches.py": "how much of a text is shown",
     "model/terms.py": "the bits of a hash",
     "model/values.py": "the digits that 64 and 128 bits hold",

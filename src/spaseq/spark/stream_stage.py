@@ -47,14 +47,13 @@ def micro_batch(
     place, bucket = Place(), job.places.index(place_of_bucket)
     work = Work(job, bucket, BucketState(job, bucket, store), place)
     with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
-        found = work.run(_input(rows), form, bad)
-        answers: list[bytes | None] = [_stream(batch) for batch in found]
+        for batch in work.run(_input(rows), form, bad):
+            yield pd.DataFrame({"answers": [_stream(batch)], "late": [0]})
     if job.counts is not None and work.late:
         write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"bad": work.late})
     settle("sequence")
-    if answers or work.late:
-        counts = [work.late, *([0] * max(0, len(answers) - 1))]
-        yield pd.DataFrame({"answers": answers or [None], "late": counts})
+    if work.late:
+        yield pd.DataFrame({"answers": [None], "late": [work.late]})
 
 
 def _input(frames: Iterable[pd.DataFrame]) -> Input:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -150,6 +151,41 @@ def test_parts_of_a_growing_file_give_the_events_of_the_whole(suffix: str, data:
         assert grown.events == events[: len(grown.events)]
         assert left or len(grown.events) == len(events)
         assert left or sorted(map(str, grown.bad)) == sorted(map(str, bad))
+
+
+@given(data=st.data())
+def test_parts_of_a_growing_json_array_give_the_events_of_the_whole(data: st.DataObject) -> None:
+    """Reading begins in the middle of the array; another document may follow it."""
+    shapes = data.draw(st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=1, max_size=6))
+    values = [jsonld(number, *shape).rstrip("\n") for number, shape in enumerate(shapes)]
+    if data.draw(st.booleans()):
+        values.insert(data.draw(st.integers(0, len(values) - 1)), "{ nonsense }")
+    gap, end = data.draw(st.sampled_from([",", ",\n", "\n, "])), data.draw(st.sampled_from(["]", "\n]\n"]))
+    text = (gap.join(["[" + values[0], *values[1:]]) + end + jsonld(9, 1, True)).encode()
+    steps = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8)))
+    with TemporaryDirectory() as folder:
+        grown = Grown(Path(folder) / "a.jsonld")
+        for stop in [*steps, len(text)]:
+            grown.source.path.write_bytes(text[:stop])
+            grown.look()
+        grown.look(final=True)
+        assert (grown.events, grown.bad) == whole(grown.source)
+
+
+@pytest.mark.parametrize("suffix", ["nq", "trig", "jsonld", "nt", "nq.gz"])
+def test_a_large_file_that_ends_in_the_middle_of_an_event_is_not_complete(
+    tmp_path: Path, suffix: str, change_settings: Callable[..., None]
+) -> None:
+    """Its size does not matter: a statement that is complete is not an event that is."""
+    change_settings(chunk_bytes=1 << 12)
+    make = TEXTS[suffix.partition(".")[0]]
+    text = "".join(make(number, 2, False) for number in range(9_000))
+    *_, last = make(9_000, 2, False).rstrip("\n").rpartition("\n" if suffix != "jsonld" else ',"@graph"')
+    text += make(9_000, 2, False).rstrip("\n").removesuffix(last)
+    path = tmp_path / f"a.{suffix}"
+    path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    assert len(text) > 1 << 20
+    assert cut_at_end(find_sources(path)[0], Cut(), OPTIONS) is None
 
 
 @pytest.mark.parametrize("suffix", ["nq", "trig", "jsonld", "nt"])

@@ -39,9 +39,17 @@ Reading = tuple[list[Seen], list[tuple[str, int, str, str]]]
 # --- reading ------------------------------------------------------------------------------------------
 
 
+_CONTEXT = re.compile(
+    r"@\w+ keyword can't be redefined in context|Unexpected key in term definition .*|Inconsistent expansion of .*"
+)
+"""Of several faults of a context pyoxigraph names any."""
+
+
 def found_bad(bad: list[BadInput]) -> list[tuple[str, int, str, str]]:
     """Bad input without the name of its file."""
-    return [(item.reason, item.position, item.unit, item.text) for item in bad]
+    return [
+        (_CONTEXT.sub("the context is bad", item.reason), item.position, item.unit, item.text) for item in bad
+    ]
 
 
 def plainly(file: Path, options: ReadOptions) -> Reading:

@@ -350,7 +350,7 @@ def shown(name: object) -> str:
 def instant_of(value: Term | Triple, unit: TimeUnit) -> int:
     """The instant of a timestamp triple's object; a `ValueError` says why there is none."""
     if not isinstance(value, Literal):
-        raise ValueError(f"a timestamp is a literal, not {value}")
+        raise ValueError(f"a timestamp is a literal, not {shown(value)}")
     if value.language is not None:
         raise ValueError("a timestamp is a date-time, a date or a number, not a text with a language")
     return parse_instant(value.value, value.datatype.value, unit)

@@ -31,20 +31,15 @@ from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 
-_LOOK: Final = 1 << 12
-_EXACT: Final = 1 << 20
-"""A rest up to this size is read to tell whether it is complete; of a larger one only the end is looked at."""
 UNKNOWN: Final = -1
 """The count of a cut before which nobody has counted."""
-_ENDS: Final = {"trig": (b"}", b"."), "jsonld": (b"}", b"]"), "nquads": (b".",), "ntriples": (b".",)}
-"""How the last statement of a file ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A place between two events: the bytes of text, and the lines (of Jelly: the frames) before it.
 
-    ``prologue`` is what a TriG file has declared up to there.
+    ``prologue`` is what a TriG file has declared up to there, or where in an array of JSON-LD it is.
     """
 
     byte: int = 0
@@ -80,7 +75,7 @@ class Span(Source):
             file.seek(start)
             blocks = _between(whole, 0, None if self.end is None else self.end - start)
         prologue = self.begin.prologue.encode()
-        return ByteReader(cast("io.FileIO", whole), _after(prologue, blocks))
+        return ByteReader(cast("io.FileIO", whole), _after(prologue, blocks), grows=self.end is not None)
 
 
 def is_packed(path: Path) -> bool:
@@ -176,25 +171,17 @@ def complete_part(source: Source, begin: Cut, options: ReadOptions, low: int = 0
 
 
 def cut_at_end(source: Source, begin: Cut, options: ReadOptions) -> Cut | None:
-    """The cut at the end of a file, None if it ends in the middle of an event, as far as that can be told.
-
-    What stands before a large rest is not looked at: then the cut's count is `UNKNOWN` (see `recounted`).
-    """
-    size, end = _end(source)
-    if end is None:
-        return None
+    """The cut at the end of a file, None if it ends in the middle of an event or with something unreadable."""
     if source.format == "jelly":
         with source.open() as reader:
+            size, damage = _size(reader), reader.damage
+        with source.open() as reader:
             cut = _frames(reader) or Cut(size, 1)
-        return cut if cut.byte == size else None
-    if not is_packed(source.path):
-        if source.format == "nquads":  # all but its last event is complete
-            begin = complete_part(source, begin, options)
-        if size - begin.byte <= _EXACT:
-            with Span(source.path, source.format, begin, size).open() as reader:
-                return _settled(source, reader, begin, options)[1]
-    text = end.rstrip()
-    return Cut(size, UNKNOWN) if not text or text.endswith(_ENDS[source.format]) else None
+        return cut if cut.byte == size and damage is None else None
+    if source.format == "nquads" and not is_packed(source.path):  # all but its last event is complete
+        begin = complete_part(source, begin, options)
+    with Span(source.path, source.format, begin).open() as reader:
+        return _settled(source, reader, begin, options)[1]
 
 
 def recounted(source: Source, cut: Cut, options: ReadOptions) -> Cut:
@@ -204,7 +191,7 @@ def recounted(source: Source, cut: Cut, options: ReadOptions) -> Cut:
     whole = Span(source.path, source.format, end=cut.byte)
     with whole.open() as reader:
         lines = sum(block.count(b"\n") for block in iter(lambda: reader.read(settings().scanned_bytes), b""))
-    if source.format != "trig":
+    if source.format not in ("trig", "jsonld"):
         return Cut(cut.byte, lines)
     with whole.open() as reader:
         declared, end = _settled(source, reader, START, options)
@@ -250,7 +237,7 @@ def _cut(begin: Cut, consumed: int, line: int, parser: LineReader | TrigReader |
     prologue = begin.prologue
     if consumed <= len(prologue.encode()):
         return begin
-    declared = parser.prologue if isinstance(parser, TrigReader) else ""
+    declared = "" if isinstance(parser, LineReader) else parser.prologue
     return Cut(
         begin.byte + consumed - len(prologue.encode()),
         begin.count + line - 1 - prologue.count("\n"),
@@ -283,18 +270,11 @@ def _length(stream: BinaryIO) -> tuple[int, int] | None:
     return None
 
 
-def _end(source: Source) -> tuple[int, bytes | None]:
-    """How many bytes of text a file has, and the last of them; None if a compressed file ends too early."""
-    if not is_packed(source.path):
-        with source.path.open("rb", buffering=0) as file:
-            size = file.seek(0, io.SEEK_END)
-            file.seek(max(size - _LOOK, 0))
-            return size, file.read(_LOOK)
-    end = b""
-    with source.open() as reader:
-        while block := reader.read(settings().scanned_bytes):
-            end = (end + block)[-_LOOK:]
-        return reader.offset, end if reader.damage is None else None
+def _size(reader: ByteReader) -> int:
+    """How many bytes a reader has in all."""
+    while reader.read(settings().scanned_bytes):
+        pass
+    return reader.offset
 
 
 def _lines_between(file: io.FileIO, start: int, stop: int) -> int:

@@ -69,14 +69,22 @@ class JsonLdReader:
 
     @property
     def inside(self) -> bool:
-        """True in the middle of a document that is taken apart: what follows needs its context."""
-        return self._place.context is not None
+        """True where reading cannot begin: among the nodes of a document, or behind something unreadable."""
+        return self._place.context is not None or self._place.broken
+
+    @property
+    def prologue(self) -> str:
+        """A text that leads to the same place: a number in an array says nothing."""
+        place = self._place
+        if not place.array:
+            return ""
+        return "[" if place.fresh else "[0" if place.comma else "[0,"
 
     def step(self, data: bytes, first_line: int, end: End | None) -> Step:
         """Events of a piece of JSON-LD; what is not settled waits for more, unless this is the end."""
         piece = _Piece(self._taker(), self._options, self._source, data, first_line, self._place)
         piece.read(final=end is not None)
-        if end is not None and end.damage is None and piece.place.array:
+        if end is not None and end.damage is None and not end.grows and piece.place.array:
             piece.end()
         tell_damage(piece.assembler, end, Mark(piece.line, piece.reached))
         step = step_of(data, piece.assembler, piece.reached, end)
@@ -241,9 +249,9 @@ class _Piece:
         `_LATER` if more must be read to tell.
         """
         data = self._data
-        column = start - (data.rfind(b"\n", 0, start) + 1)
+        indent = _indent(data, start)
         for found in _NEXT_LINE.finditer(data, start, stop):
-            if found.end() - 1 - (found.start() + 1) <= column:
+            if _indent(data, found.end() - 1) <= indent:
                 return found.end() - 1
         left = 8 * (stop - start) + (1 << 16)  # how many bytes may be looked at
         for found in _NEXT_VALUE.finditer(data, start + 1, stop):
@@ -274,6 +282,14 @@ def _spaces(data: bytes, at: int) -> int:
     """The end of the white space that begins here."""
     found = _SPACE.match(data, at)
     return at if found is None else found.end()
+
+
+def _indent(data: bytes, at: int) -> int:
+    """How many blanks stand directly before something; they are always in the same piece."""
+    begin = at
+    while begin and data[begin - 1] in b" \t":
+        begin -= 1
+    return at - begin
 
 
 def _value_end(data: bytes, start: int, stop: int, final: bool = True) -> int | None:

@@ -151,9 +151,10 @@ def check_length(size: int, source: str, line: int, what: str = "a line") -> Non
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How an input ends; ``damage`` says why it ends too early."""
+    """How an input ends; ``damage`` says why it ends too early, ``grows`` that more may follow some day."""
 
     damage: str | None = None
+    grows: bool = False
 
 
 def assemble_lines(

@@ -62,7 +62,7 @@ def in_pieces(parser: Parser, reader: ByteReader, size: int, first: int | None =
     while True:
         more = reader.read(wanted)
         data += more
-        end = End(reader.damage) if len(more) < wanted else None
+        end = End(reader.damage, reader.grows) if len(more) < wanted else None
         step = parser.step(data, line, end)
         yield step
         if end is not None:

@@ -93,8 +93,10 @@ class DamagedFile(Exception):
 class ByteReader(io.RawIOBase):
     """A file's bytes in order. What can be read of a damaged file is read; ``damage`` says what was wrong."""
 
-    def __init__(self, file: io.FileIO, blocks: Iterator[bytes] | None) -> None:
+    def __init__(self, file: io.FileIO, blocks: Iterator[bytes] | None, *, grows: bool = False) -> None:
         self._file = file
+        self.grows = grows
+        """True if more may follow what is read here."""
         self._blocks = blocks
         self._rest = b""
         self.offset = 0

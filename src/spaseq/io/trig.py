@@ -41,8 +41,10 @@ _BLOCK = re.compile(
     re.DOTALL,
 )
 """What is inside the braces of a graph, up to the closing one, if nothing in it is unusual."""
-_UNCLOSED = re.compile(rb'"(?:[^"\\\n\r]++|\\.)*+\\?\Z|\'(?:[^\'\\\n\r]++|\\.)*+\\?\Z', re.DOTALL)
-"""A string on one line whose end is not there yet."""
+_UNCLOSED = re.compile(
+    rb'"(?:[^"\\\n\r]++|\\.)*+\\?\Z|\'(?:[^\'\\\n\r]++|\\.)*+\\?\Z|<[^<>"{}|^`\x00-\x20]*+\Z', re.DOTALL
+)
+"""A string on one line, or an IRI, whose end is not there yet."""
 _COMMENT = re.compile(rb"#[^\n\r]*")
 _DOTTED: Final = (b"@PREFIX", b"@BASE", b"@VERSION")
 _UNDOTTED: Final = (b"PREFIX", b"BASE")
@@ -190,7 +192,7 @@ def statements(data: bytes, final: bool) -> Iterator[Statement]:
         begin, at = at, found.end()
         if kind == "skip":
             continue
-        if not final and ((at == len(data) and kind != "brace") or _opens_string(data, text, begin)):
+        if not final and ((at == len(data) and kind != "brace") or _is_unclosed(data, text, begin)):
             return  # more of it may follow
         if start < 0:
             start, depth, words = begin, 0, []
@@ -237,10 +239,10 @@ def _label_start(words: list[tuple[int, bytes]]) -> int | None:
     return words[begin][0]
 
 
-def _opens_string(data: bytes, text: bytes, at: int) -> bool:
-    """Whether a string may go on behind the end of the data: a quote or three of them that nothing closes."""
+def _is_unclosed(data: bytes, text: bytes, at: int) -> bool:
+    """Whether a string or an IRI may go on behind the end of the data, because nothing closes it."""
     quote = text[:1]
-    if quote not in (b'"', b"'") or len(data) - at >= settings().max_line_bytes:
+    if quote not in (b'"', b"'", b"<") or len(data) - at >= settings().max_line_bytes:
         return False
     if text == quote:
         return _UNCLOSED.match(data, at) is not None

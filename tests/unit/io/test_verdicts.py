@@ -206,6 +206,36 @@ def test_what_stands_between_json_ld_values_is_judged(
     assert (seen, len(bad)) == (times, faults), bad
 
 
+def test_words_about_a_timestamp_without_label_are_the_same_in_every_reading(tmp_path: Path) -> None:
+    """The label that pyoxigraph gives an anonymous node is random."""
+    _, bad = verdict(
+        tmp_path / "a.jsonld",
+        f'{{"@id": "urn:g", "{STAMP[1:-1]}": {{"urn:p": 1}}, "@graph": [{{"urn:p": 1}}]}}',
+    )
+    assert (1, "the timestamp of <urn:g> cannot be read: a timestamp is a literal, not []") in bad
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        ("jsonld", '[\n {\n  "@id": "urn:g1",\n  }\n  "@graph": [\n   {\n    "urn:p": 1\n  "urn:q": 1,\n  ]\n }\n'),
+        ("trig", f"<urn:g> <http://www.w3].org/ns/prov#generatedAtTime> 2 .\n<urn:g> {{ <urn:a> {STAMP} 3 . }}\n"),
+    ],
+    ids=["unreadable-value", "bracket-in-an-iri"],
+)  # fmt: skip
+def test_a_data_set_in_pieces_has_the_bad_input_of_the_whole(tmp_path: Path, suffix: str, text: str) -> None:
+    """A collector that keeps nothing back must not be given what a later piece changes."""
+    file = tmp_path / f"a.{suffix}"
+    file.write_text(text)
+    readings = []
+    for chunk in range(1, len(text) + 1):
+        bad: list[BadInput] = []
+        options = ReadOptions(layout="dataset", chunk_bytes=chunk)
+        list(read_graph_events(file, stream="urn:s", options=options, on_bad=bad.append))
+        readings.append(found(bad))
+    assert readings == readings[-1:] * len(readings)
+
+
 def test_a_json_ld_label_that_is_none_gets_another(tmp_path: Path) -> None:
     """`_:a:b` is no blank node in N-Quads, which a CONSTRUCT writes."""
     file = tmp_path / "a.jsonld"

@@ -100,7 +100,7 @@ def expected(tmp_path: Path) -> list[str]:
 
 def run(engine: str, output: str) -> list[str]:
     """The arguments of the command."""
-    where = ["--engine", engine, "--stream", "S=in", "--output", output]
+    where = ["--engine", engine, "--stream", "S=in", "--output", output, "--quiet"]
     return ["run", "query.spaseq", *where]
 
 

@@ -56,13 +56,16 @@ def run(**given: Unpack[Arguments]) -> None:
     from spaseq.cli.progress import progress_bar
     from spaseq.engine.notices import silent
     from spaseq.engine.request import Stop
+    from spaseq.io.unreadable import IncompleteInput
 
     with _ending():
         request, stop = _request(given), Stop()
         prepared, hint = _prepared(request, given, stop)
         with _signals(stop), progress_bar(given["progress"], results_here=request.output is None) as screen:
             report = prepared.run(screen.show, silent if given["quiet"] else screen.warn)
-        _tell(request, report)
+        _tell(request, report, quiet=given["quiet"])
+        if report.incomplete:
+            raise IncompleteInput(report.incomplete)
         if hint is not None and report.stopped is None and not given["quiet"]:
             say("note", hint)
         as_usual = report.stopped is None or request.follow
@@ -214,15 +217,20 @@ def _signals(stop: Stop) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell(request: RunRequest, report: Report) -> None:
+def _tell(request: RunRequest, report: Report, *, quiet: bool) -> None:
     """What happened, on standard error, as far as the output does not show it."""
     status = report.status
     if report.already_done:
         say("note", f"this run had ended, its checkpoint says; remove {request.checkpoint} to start again")
-    if status.bad and request.on_bad_input == "quarantine":
-        say("warning", f"{_count(status.bad, 'bad event')} quarantined in {request.quarantine}")
-    elif status.bad:
-        say("warning", f"{_count(status.bad, 'bad event')} skipped")
+    for line in () if quiet else report.summary:
+        say("note", line)
+    if status.bad or status.late:
+        kinds = [(status.bad, "bad event"), (status.late, "late event")]
+        what = " and ".join(_count(number, kind) for number, kind in kinds if number)
+        kept = f"quarantined in {request.quarantine}" if request.on_bad_input == "quarantine" else "skipped"
+        say("warning", f"{what} {kept}")
+    for path in report.unfinished:
+        say("note", f"the end of `{path}` was not read: its last event is not complete")
     if report.stopped is not None:
         again = "; the same command goes on from here" if request.checkpoint is not None else ""
         name = "Ctrl-C" if report.stopped == signal.SIGINT else signal.Signals(report.stopped).name

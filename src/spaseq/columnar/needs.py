@@ -73,6 +73,24 @@ def needed_predicates(pattern: Pattern) -> frozenset[NamedNode] | None:
     return frozenset(needed)
 
 
+def named_predicates(pattern: Pattern) -> frozenset[NamedNode]:
+    """The predicates that a pattern names for event triples, in paths as well; not those of background graphs."""
+    found: set[NamedNode] = set()
+    waiting = [pattern]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, Graph):
+            continue
+        for triple in current.triples if isinstance(current, Bgp) else ():
+            predicate = triple.predicate
+            if isinstance(predicate, Constant):
+                found |= {predicate.term} if isinstance(predicate.term, NamedNode) else set()
+            elif triple.is_path:
+                found |= {link for link in _links(predicate) if link is not None}  # type: ignore[arg-type]
+        waiting += [*sub_patterns(current), *exists_patterns(current)]
+    return frozenset(found)
+
+
 def _of_triple(triple: TriplePattern) -> set[NamedNode] | None:
     predicate = triple.predicate
     if isinstance(predicate, Constant):

@@ -48,6 +48,7 @@ class FileState:
 class Progress:
     """How far a run has come.
 
+    ``counts`` is what the run has counted (`spaseq.engine.tally`).
     ``reached`` is the last instant that was handled, None at the beginning; ``told`` counts the bad input
     that was reported, by source; ``clock`` is the wall clock when the input was begun, in microseconds. Of a run
     that follows its directories ``taken`` says how far files were handled, ``current`` up to where it was reading,
@@ -60,6 +61,7 @@ class Progress:
     matches: tuple[int, ...] = ()
     output: int = 0
     quarantine: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
     told: Mapping[str, int] = field(default_factory=dict)
     bad: int = 0
     late: int = 0

@@ -108,6 +108,10 @@ class Watch:
                 found.files.append(StreamFiles(stream, tuple(spans)))
         return Look(tuple(found.files), tuple(found.marks), tuple(found.lost), tuple(found.unfinished))
 
+    def sources(self) -> list[Source]:
+        """The files that there are."""
+        return [source for _, paths in self.given for path in paths for source in self._present(path)]
+
     def keep(self, marks: Iterable[Bookmark]) -> None:
         """Note that files were read up to these bookmarks."""
         self.marks.update((mark.key, mark) for mark in marks)

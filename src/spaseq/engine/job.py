@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -25,10 +26,13 @@ from spaseq.engine.reports import Reports
 from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
 from spaseq.engine.session import Session, SessionOptions
 from spaseq.engine.snapshot import restore_machine, snapshot_machine
+from spaseq.engine.summary import asked_predicates, summarised
 from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
+from spaseq.engine.tally import Tally, mappings_of, skipped_by
 from spaseq.io.bad_input import BadInputHandler
 from spaseq.io.layouts import FOLLOWED
 from spaseq.io.quarantine import QuarantineFile
+from spaseq.io.sample import sampled_predicates
 
 PATIENCE: Final = 0.5
 """Seconds that a step may go on after a signal, so that its end can be kept in a checkpoint."""
@@ -103,7 +107,6 @@ class LocalRun:
         for number, (run, blob) in enumerate(zip(self.session.runs, found.machines, strict=True)):
             restore_machine(run.machine, blob, self.buffer if number == 0 else None)
             run.matches = found.progress.matches[number]
-        self.session.events = found.progress.events
 
     def save(self, progress: Progress) -> None:
         """Write a checkpoint."""
@@ -117,7 +120,7 @@ class LocalRun:
     # --- input ----------------------------------------------------------------------------------
 
     def supply(
-        self, reports: Reports, rest: Callable[[float], None], stack: ExitStack
+        self, reports: Reports, tally: Tally, rest: Callable[[float], None], stack: ExitStack
     ) -> tuple[Supply, Opener]:
         """The events of this run that are still to be handled."""
         request, most = self.request, self.request.input.read.batch_events
@@ -135,7 +138,7 @@ class LocalRun:
             clock = wall_microseconds() if progress.clock is None else progress.clock
             return FiniteSupply(
                 opener, self.inputs, whole_instants=whole, most=most, poll=poll, clock=clock,
-                reached=progress.reached,
+                count=tally.read, reached=progress.reached,
             ), opener  # fmt: skip
         streams = self.session.streams
         lateness = request.input.lateness or 0
@@ -147,6 +150,7 @@ class LocalRun:
             StreamClocks(streams, lateness, request.idle_after, progress.latest),
             reports,
             streams=streams,
+            count=tally.read,
             most=most,
             poll=poll,
             rest=rest,
@@ -186,6 +190,8 @@ class _Work:
             late=progress.late,
             notices=notices,
         )
+        asked = asked_predicates(item.query for item in request.queries)
+        self._tally = Tally(run.session.streams, asked, run.session.dictionary, progress.counts)
         self._saved = time.monotonic()
         self._changed = True
         self._midway = False
@@ -211,10 +217,36 @@ class _Work:
                 self._save(self._progress())
         self._out.flush()
         self._reports.notices.flush()
-        return Report(self.status, stopped, unfinished=self._supply.unfinished if self._supply else ())
+        unfinished = self._supply.unfinished if self._supply is not None else ()
+        incomplete = () if self._run.request.follow else self._reports.incomplete
+        return Report(
+            self.status,
+            stopped,
+            unfinished=unfinished,
+            summary=tuple(self._summary()),
+            incomplete=incomplete,
+        )
+
+    def _summary(self) -> Iterator[str]:
+        """What was read and found, in sentences."""
+        matches = [run.matches for run in self._session.runs]
+        reports, request = self._reports, self._run.request
+        summary = summarised(request.queries, self._counts(), matches, bad=reports.bad, late=reports.late)
+        present: frozenset[str] = frozenset()
+        if summary.wants_sample and self._supply is not None:
+            present = sampled_predicates(self._supply.sources, request.input.read)
+        return summary.lines(present)
+
+    def _counts(self) -> dict[str, int]:
+        """Everything that was counted."""
+        counts = Counter(self._tally.counts)
+        for number, run in enumerate(self._session.runs):
+            counts.update({mappings_of(number, gpm): rows for gpm, rows in run.machine.mapped.items()})
+            counts.update({skipped_by(number, gpm): 1 for gpm in run.machine.skipped})
+        return dict(counts)
 
     def _steps(self, show: Show) -> None:
-        supply, opener = self._run.supply(self._reports, self._rest, self._stack)
+        supply, opener = self._run.supply(self._reports, self._tally, self._rest, self._stack)
         self._supply = supply
         self._session.budget.count("events", lambda: supply.nbytes)
         for portion in with_end(supply.portions()):
@@ -238,7 +270,12 @@ class _Work:
         """How the run stands."""
         session = self._session
         return Status(
-            session.events, session.match_count, session.waiting_runs, self._reports.count, self._expected
+            self._tally.events,
+            session.match_count,
+            session.waiting_runs,
+            self._reports.bad,
+            self._reports.late,
+            self._expected,
         )
 
     def _rest(self, seconds: float) -> None:
@@ -252,9 +289,10 @@ class _Work:
         if supply is None:
             return self._first
         progress = Progress(
-            events=self._session.events,
+            events=self._tally.events,
             matches=tuple(run.matches for run in self._session.runs),
             output=self._out.length,
+            counts=self._counts(),
             told=self._reports.told,
             bad=self._reports.done,
             late=self._reports.late,

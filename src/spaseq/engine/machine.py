@@ -110,6 +110,8 @@ class Machine:
         self._open: list[Answers] = []
         self._chosen = 0
         """How many of the open answers were left when it was last chosen among them."""
+        self.mapped: dict[str, int] = {}
+        """How many mappings each GPM has had."""
         self.answered = False
         self._made = 0
         self.numbering = Numbering() if self.events.with_digests else None
@@ -137,6 +139,11 @@ class Machine:
         self._chosen = 0 if answers is None else len(answers)
 
     @property
+    def skipped(self) -> frozenset[str]:
+        """The GPMs that were not looked for at some events, since they could not matter there."""
+        return frozenset() if self._observed is None else frozenset(self._observed.skipped)
+
+    @property
     def needs_whole_instants(self) -> bool:
         """True if positions among simultaneous events matter, so that no instant may come in pieces."""
         query = self.program.query.rewritten
@@ -159,6 +166,8 @@ class Machine:
         tables = match_gpms(
             self.program, batch, self.dictionary, self.knowledge, self._now, observed=self._observed
         )
+        for name, table in tables.items():
+            self.mapped[name] = self.mapped.get(name, 0) + len(table)
         taken = NONE
         if self.events.with_digests:
             taken = np.unique(np.concatenate([NONE, *(table.events for table in tables.values())]))

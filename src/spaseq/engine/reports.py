@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from spaseq.engine.notices import Notices, kind_of
 from spaseq.io.bad_input import BadInput, BadInputHandler, Unit
+from spaseq.io.sources import is_cut_short
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.temporal.durations import format_duration
@@ -57,6 +58,7 @@ class Reports:
         self._units: dict[str, Unit] = {}
         self._done = bad
         self.late = late
+        self._cut: dict[str, str] = {}
         self.notices = notices or Notices()
 
     @property
@@ -79,6 +81,11 @@ class Reports:
         """How much bad input was reported, late events included."""
         return self.bad + self.late
 
+    @property
+    def incomplete(self) -> tuple[str, ...]:
+        """What is wrong with files whose rest cannot be read, unless bad input is to be skipped."""
+        return () if self._handler.policy == "skip" else tuple(self._cut.values())
+
     def measure(self, source: str, unit: Unit) -> None:
         """Say what the positions of a source count."""
         self._units[source] = unit
@@ -91,6 +98,8 @@ class Reports:
 
     def __call__(self, bad: BadInput) -> None:
         """Report one piece of bad input, unless an earlier part of the run did."""
+        if is_cut_short(bad.reason):
+            self._cut[bad.source] = str(bad)
         seen = self._again.get(bad.source, 0) + 1
         self._again[bad.source] = seen
         if seen > self._told.get(bad.source, 0):

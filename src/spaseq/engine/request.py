@@ -88,6 +88,7 @@ class Status:
     matches: int = 0
     runs: int = 0
     bad: int = 0
+    late: int = 0
     expected: int | None = None
     tasks: tuple[int, int] | None = None
 
@@ -110,6 +111,10 @@ class Report:
     """True if the checkpoint says that the run had ended before."""
     unfinished: tuple[str, ...] = ()
     """Followed files whose last event was not complete when the run ended."""
+    summary: tuple[str, ...] = ()
+    """What the run has read and found, in sentences."""
+    incomplete: tuple[str, ...] = ()
+    """What is wrong with files whose rest could not be read."""
 
 
 class Stopped(Exception):

@@ -32,6 +32,7 @@ from spaseq.io.bad_input import BadInputHandler, Policy, checked_policy
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.sources import Layout, PathLike
+from spaseq.io.unreadable import IncompleteInput
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.temporal.instants import TimeUnit
@@ -135,6 +136,8 @@ def _matches(
             session.compact([merge])
         else:
             opener.check_readable(inputs)
+    if reports.incomplete:
+        raise IncompleteInput(reports.incomplete)
     if reports.count:
         what = "piece of bad input was" if reports.count == 1 else "pieces of bad input were"
         where = f"; it is in {kept.path}" if kept.count else ""

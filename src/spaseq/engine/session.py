@@ -130,7 +130,6 @@ class Session:
             QueryRun(item, program, self._machine(item, program, knowledge, now, options), self.streams)
             for item, program in zip(queries, programs, strict=True)
         ]
-        self.events = 0
 
     def _machine(
         self, item: NamedQuery, program: Program, knowledge: Knowledge, now: Literal, options: SessionOptions
@@ -171,7 +170,6 @@ class Session:
 
         Yields after every slice of work, often no answers: whoever takes them can look at signals in between.
         """
-        self.events += len(portion.batch)
         for run, answers in _interleaved([(run, run.step(portion)) for run in self.runs if not run.finished]):
             run.matches += len(answers)
             yield run, answers

@@ -18,6 +18,7 @@ from spaseq.engine.opening import Opened, Opener, StreamFiles
 from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
 from spaseq.engine.replay import Merge, Portion, after
 from spaseq.engine.reports import Reports
+from spaseq.io.sources import Source
 from spaseq.io.survey import NEVER
 from spaseq.model.batch import EventBatch
 
@@ -28,6 +29,10 @@ class Supply(Protocol):
     @property
     def unfinished(self) -> tuple[str, ...]:
         """Files whose last event is not complete."""
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """The files that there are."""
 
     def portions(self) -> Iterator[Portion]:
         """The portions that are left."""
@@ -60,8 +65,11 @@ class FiniteSupply:
         most: int,
         poll: Callable[[], None],
         clock: int,
+        count: Callable[[EventBatch], None],
         reached: int | None = None,
     ) -> None:
+        self._count = count
+        self.sources = [source for item in inputs if isinstance(item, StreamFiles) for source in item.sources]
         self.reached = reached
         """The last instant that was handed out, None if none was."""
         self.clock = opener.clock = clock
@@ -74,6 +82,7 @@ class FiniteSupply:
         """The portions that are left."""
         for portion in self._portions:
             self.reached = int(portion.batch.times[-1])
+            self._count(portion.batch)
             yield portion
 
     def noted(self, progress: Progress) -> Progress:
@@ -110,6 +119,7 @@ class FollowSupply:
         reports: Reports,
         *,
         streams: tuple[str, ...],
+        count: Callable[[EventBatch], None],
         most: int,
         poll: Callable[[], None],
         rest: Callable[[float], None],
@@ -122,6 +132,7 @@ class FollowSupply:
         self._clocks = clocks
         self._reports = reports
         self._streams = streams
+        self._count = count
         self._most = most
         self._poll = poll
         self._rest = rest
@@ -155,7 +166,7 @@ class FollowSupply:
         assert self._clock is not None
         self._finite = FiniteSupply(
             self._opener, files, whole_instants=True, most=self._most, poll=self._poll, clock=self._clock,
-            reached=self._reached,
+            count=self._count, reached=self._reached,
         )  # fmt: skip
         for portion in self._finite.portions():
             self._reached = self._finite.reached
@@ -190,6 +201,11 @@ class FollowSupply:
     def unfinished(self) -> tuple[str, ...]:
         """Files whose last event is not complete."""
         return self._watch.unfinished
+
+    @property
+    def sources(self) -> list[Source]:
+        """The files that there are."""
+        return self._watch.sources()
 
     def noted(self, progress: Progress) -> Progress:
         """How far a run has come, with how far the input has."""

@@ -90,6 +90,14 @@ class DamagedFile(Exception):
     """A compressed file that cannot be read to its end."""
 
 
+_CUT_SHORT: Final = ("the gzip file ", "the zstd file ", "the file cannot be read ")
+
+
+def is_cut_short(reason: str) -> bool:
+    """True if a reason for bad input says that the rest of a file cannot be read, whatever is in it."""
+    return reason.startswith(_CUT_SHORT)
+
+
 class ByteReader(io.RawIOBase):
     """A file's bytes in order. What can be read of a damaged file is read; ``damage`` says what was wrong."""
 

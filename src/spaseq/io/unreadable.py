@@ -36,6 +36,21 @@ class UnreadableInput(SpaseqError):
     """No event of an input can be read, so the query has nothing to look at."""
 
 
+class IncompleteInput(SpaseqError):
+    """Files whose rest cannot be read: what came before was answered, and nobody knows what is missing.
+
+    ``faults`` say for each what is wrong, and where.
+    """
+
+    def __init__(self, faults: Sequence[str]) -> None:
+        self.faults = tuple(faults)
+        more = f" (and {len(faults) - 1} more files)" if len(faults) > 1 else ""
+        super().__init__(
+            f"an input is not complete: {faults[0]}{more}; the matches of the events before it were reported\n"
+            'help: get the whole file, or do without its rest: `on_bad_input="skip"`'
+        )
+
+
 def unreadable_input(
     stream: str, sources: Sequence[Source], options: ReadOptions, bad: int
 ) -> UnreadableInput:

@@ -157,6 +157,8 @@ class Observed:
 
     events: dict[str, int] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    """The GPMs that were not looked for at some events, since they could not matter there."""
 
     def note(self, gpm: str, events: int, rows: int) -> None:
         """Count one evaluation."""
@@ -191,7 +193,14 @@ def match_gpms(
     for gpm in order:
         own = _own(program, batch, gpm.stream)
         if observed is not None:
-            own = _promising(program, batch, gpm.name, tables, own)
+            hopeful = _promising(program, batch, gpm.name, tables, own)
+            if (
+                hopeful is not own
+                and hopeful is not None
+                and not bool((hopeful if own is None else hopeful[own]).all())
+            ):
+                observed.skipped.add(gpm.name)
+            own = hopeful
         found = gpm.plan.evaluate(views, dictionary, knowledge, now=now, within=own)
         tables[gpm.name] = found
         if observed is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -98,11 +98,19 @@ class SparkRun:
                     paths[at] = str(kept_in(folder, source, self.stop.poll).path)
                     self._shown[paths[at]] = source.name
 
+    def present(self) -> list[Source]:
+        """The files of all streams that are there now."""
+        found: list[Source] = []
+        for iri in self.inputs:
+            with suppress(InvalidArgument):  # a followed directory may be empty
+                found += self.files(iri).found()
+        return found
+
     def check_readable(self, record: Record) -> None:
         """Fail if everything in the files of a stream was bad input."""
         for stream in declared_streams(self.request.queries):
-            bad = record.streams.get(f"bad of {stream.iri}", 0)
-            if bad and not record.streams.get(f"events of {stream.iri}"):
+            bad = record.counts.get(f"bad of {stream.iri}", 0)
+            if bad and not record.counts.get(f"readable of {stream.iri}"):
                 files = self.files(stream.iri)
                 raise unreadable_input(stream.alias, files.found(), files.options, bad)
 
@@ -222,4 +230,6 @@ class _Finite:
         run.check_readable(self._writing.record)
         self._writing.finish()
         show(self._writing.status)
-        return Report(self._writing.status)
+        summary = self._writing.summary(self._writing.record, run.present)
+        incomplete = tuple(self._writing.record.incomplete)
+        return Report(self._writing.status, summary=summary, incomplete=incomplete)

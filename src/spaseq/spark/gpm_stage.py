@@ -12,6 +12,8 @@ import pyarrow as pa
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.machine import FOREVER
 from spaseq.engine.reports import ahead_reason
+from spaseq.engine.summary import asked_predicates
+from spaseq.engine.tally import Tally
 from spaseq.io.bad_input import BadInput, OnBad, Unit
 from spaseq.io.growing import read_part
 from spaseq.io.layouts import with_cure
@@ -83,7 +85,10 @@ class MatchParts:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job, files, place = self._job.value, self._files, Place()
         mapper = mapper_of(job)
-        work = _Task(mapper, place, "line")
+        mapper.mapped()  # those of earlier tasks
+        asked = asked_predicates(task.program.query for task in job.tasks)
+        tally = None if job.counts is None else Tally(job.streams, asked, mapper.dictionary)
+        work = _Task(mapper, place, "line", tally=tally)
         options = replace(
             files.options,
             needed_predicates=job.predicates,
@@ -107,8 +112,8 @@ class MatchParts:
                     mapper.forget()
             yield work.last(bad.count)
         if job.counts is not None:
-            counted = {"events": work.events, "bad": bad.count}
-            counted |= {f"events of {stream}": count, f"bad of {stream}": bad.count}
+            counted = {"events": work.events, "bad": bad.count, **work.counts()}
+            counted |= {f"readable of {stream}": count, f"bad of {stream}": bad.count}
             write_tally(job.counts, f"read-{self._stream}-{place.name}", counted)
         settle("GPM")
 
@@ -139,7 +144,13 @@ class _Task:
     unit: Unit
     progress: Progress = field(default_factory=Progress)
     events: int = 0
+    tally: Tally | None = None
+    """What is counted for the end of a run; None if nobody asks."""
     batches: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """What was counted for the end of a run."""
+        return {} if self.tally is None else {**self.tally.counts, **self.mapper.mapped()}
 
     def believed(self, events: EventBatch, bad: OnBad) -> npt.NDArray[np.intp]:
         """The events that are not too far ahead of the clock; the others are reported."""
@@ -159,6 +170,8 @@ class _Task:
             return
         job = self.mapper.job
         self.events += len(events)
+        if self.tally is not None:
+            self.tally.read(events)
         self.batches += 1
         label = self.place.label(self.batches)
         rows: list[Row] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ import numpy.typing as npt
 
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.events import digests_of
+from spaseq.engine.tally import mappings_of
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
@@ -44,10 +46,17 @@ class Mapper:
         self._compaction = Compaction(self.dictionary, self.dictionary.encode_texts(pinned))
         self._hashes = KeyHashes(self.dictionary)
         self._numbers = np.zeros(0, np.int32)
+        self._mapped: Counter[str] = Counter()
         self._readers: list[list[int]] = [[] for _ in job.streams]
         for number, task in enumerate(job.tasks):
             for stream in task.inputs:
                 self._readers[stream].append(number)
+
+    def mapped(self) -> dict[str, int]:
+        """How many mappings each GPM has had since this was last asked."""
+        found = dict(self._mapped)
+        self._mapped.clear()
+        return found
 
     @property
     def full(self) -> bool:
@@ -79,6 +88,8 @@ class Mapper:
                 continue
             tables = match_gpms(task.program, own.events, self.dictionary, self.job.knowledge, self.job.now)
             mapped = [tables[gpm.name] for gpm in task.program.gpms]
+            for gpm, table in zip(task.program.gpms, mapped, strict=True):
+                self._mapped[mappings_of(number, gpm.name)] += len(table)
             parts = (
                 self._partitioned(task, own, mapped)
                 if task.routing.unit is Unit.PARTITION

@@ -91,7 +91,9 @@ class MicroBatches:
             self._query.stop()
             # What was kept counts, not a micro-batch that was stopped in the middle.
             kept = Record.load(self._folder) or Record()
-            return Report(kept.status, self._run.stop.signal)
+            writing.notices.flush()
+            summary = writing.summary(kept, self._run.present)
+            return Report(kept.status, self._run.stop.signal, summary=summary)
         self._query.stop()
         self._query.awaitTermination()  # raises what the query failed of
         self._time()
@@ -101,7 +103,11 @@ class MicroBatches:
         writing.record.finished = True
         writing.sync()
         writing.record.save(self._folder)
-        return Report(writing.status)
+        return Report(
+            writing.status,
+            summary=writing.summary(writing.record, self._run.present),
+            incomplete=() if request.follow else tuple(writing.record.incomplete),
+        )
 
     def _followed(self) -> tuple[dict[str, DataFrame | FileParts], dict[str, Any]]:
         request, read = self._run.request, self._run.request.input.read

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +15,12 @@ from spaseq.engine.notices import Notices, Tell, kind_of, silent
 from spaseq.engine.output import Output
 from spaseq.engine.request import RunRequest, Status
 from spaseq.engine.session import form_of
+from spaseq.engine.summary import summarised
 from spaseq.io.bad_input import BadInput
 from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.results import Form, OutputFormat, ResultWriter, result_writer
+from spaseq.io.sample import sampled_predicates
+from spaseq.io.sources import Source, is_cut_short
 from spaseq.spark.answer_files import merged
 from spaseq.spark.line_files import merged_lines
 from spaseq.spark.tallies import take_tallies
@@ -34,16 +38,19 @@ class Record:
     output: int = 0
     quarantine: int = 0
     bad: int = 0
+    late: int = 0
     events: int = 0
     matches: dict[str, int] = field(default_factory=dict)
-    streams: dict[str, int] = field(default_factory=dict)
-    """What was read of every stream: ``events of <IRI>``, ``bad of <IRI>``."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """What was counted by stream, step and predicate (`spaseq.engine.tally`); also ``readable of <IRI>`` and ``bad of <IRI>``."""
+    incomplete: list[str] = field(default_factory=list)
+    """What is wrong with files whose rest cannot be read."""
     finished: bool = False
 
     @property
     def status(self) -> Status:
         """How the run stands."""
-        return Status(self.events, sum(self.matches.values()), 0, self.bad)
+        return Status(self.events, sum(self.matches.values()), 0, self.bad, self.late)
 
     def save(self, folder: Path) -> None:
         fresh = folder / f".{_RECORD}.new"
@@ -71,6 +78,7 @@ class Writing:
         resumed = record is not None
         self.record = record = record or Record()
         self.notices = Notices(tell)
+        self._read = request.input.read
         self._names = names
         self._out = stack.enter_context(Output(request.output, length=record.output if resumed else None))
         self._several = len(request.queries) > 1
@@ -115,14 +123,17 @@ class Writing:
         for each in sorted(found, key=lambda each: (each["source"], each["position"])):
             kept = BadInput(**each)
             self._quarantine.write(kept)
+            if is_cut_short(kept.reason):
+                self.record.incomplete.append(str(kept))
             self.notices.note(kind_of(kept.reason), str(kept))
         self._quarantine.flush()
         counted = take_tallies(folder / COUNTS, batch)
         self.record.events += counted["events"]
         self.record.bad += counted["bad"]
+        self.record.late += counted["late"]
         for name, count in counted.items():
             if " of " in name:
-                self.record.streams[name] = self.record.streams.get(name, 0) + count
+                self.record.counts[name] = self.record.counts.get(name, 0) + count
         return bad
 
     def sync(self) -> None:
@@ -148,6 +159,16 @@ class Writing:
     def status(self) -> Status:
         """How the run stands."""
         return self.record.status
+
+    def summary(self, record: Record, sources: Callable[[], Sequence[Source]]) -> tuple[str, ...]:
+        """What the run has read and found when it was at this record, in sentences."""
+        matches = [record.matches.get(name, 0) for name in self._names]
+        queries = list(self._names.values())
+        found = summarised(queries, record.counts, matches, bad=record.bad, late=record.late)
+        present: frozenset[str] = frozenset()
+        if found.wants_sample:
+            present = sampled_predicates(sources(), self._read)
+        return tuple(found.lines(present))
 
     @property
     def answered(self) -> bool:

@@ -50,7 +50,7 @@ def micro_batch(
         for batch in work.run(_input(rows), form, bad):
             yield pd.DataFrame({"answers": [_stream(batch)], "late": [0]})
     if job.counts is not None and work.late:
-        write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"bad": work.late})
+        write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"late": work.late})
     settle("sequence")
     if work.late:
         yield pd.DataFrame({"answers": [None], "late": [work.late]})

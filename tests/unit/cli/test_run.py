@@ -87,7 +87,7 @@ def start(*arguments: str, **options: object) -> subprocess.Popen[str]:
 
 def test_a_match_is_a_line_of_json_as_the_contract_writes_it(folder: Path) -> None:
     """Keys in their order, terms as in SPARQL results, times in UTC; nothing else on standard output."""
-    done = run("rise.spaseq", "--stream", "S1=two.nq")
+    done = run("rise.spaseq", "--stream", "S1=two.nq", "--quiet")
     integer = '"datatype":"http://www.w3.org/2001/XMLSchema#integer"'
     assert (done.exit_code, done.stderr) == (0, "")
     assert done.stdout == (
@@ -284,6 +284,20 @@ def test_no_event_of_a_finite_input_is_late(folder: Path) -> None:
     assert not Path("quarantine.jsonl").exists()
 
 
+def test_a_run_says_what_it_read_and_found_unless_it_is_to_be_quiet(folder: Path) -> None:
+    """On standard error; without a match also what is missing, in the words of the query."""
+    done = run("rise.spaseq", "--stream", "S1=two.nq")
+    assert done.stderr == "note: read 2 events (S1 2), 0 bad, 0 late\nnote: mappings A 2, B 2; 1 match\n"
+    Path("typo.spaseq").write_text(RISE.replace(":price", ":pricce"), encoding="utf-8")
+    done = run("typo.spaseq", "--stream", "S1=two.nq")
+    assert done.stderr.splitlines()[2:] == [
+        "note: nothing matched `A`, `B`",
+        "note: `:pricce` never occurs; the data has `:price`",
+    ]
+    done = run("typo.spaseq", "--stream", "S1=two.nq", "--quiet")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+
+
 # --- bad input ------------------------------------------------------------------------------------
 
 
@@ -293,7 +307,7 @@ def test_bad_events_go_to_a_quarantine_beside_the_output(folder: Path) -> None:
     Path("bad.nq").write_text("no quad\n" + Path("two.nq").read_text(encoding="utf-8"), encoding="utf-8")
     done = run("rise.spaseq", "--stream", "S1=bad.nq", "--output", "out/matches.jsonl")
     assert (done.exit_code, done.stdout) == (0, "")
-    first, count = done.stderr.splitlines()
+    first, *_, count = done.stderr.splitlines()
     assert first.startswith("warning: bad.nq:1: ")
     assert count == "warning: 1 bad event quarantined in out/quarantine.jsonl"
     kept = json.loads(Path("out/quarantine.jsonl").read_text(encoding="utf-8"))
@@ -323,7 +337,8 @@ def test_a_progress_bar_leaves_standard_output_alone(folder: Path, monkeypatch: 
     monkeypatch.setenv("FORCE_COLOR", "1")  # what rich takes for a terminal
     monkeypatch.setenv("COLUMNS", "120")
     bare, watched = (
-        run("rise.spaseq", "--stream", "S1=two.nq", flag) for flag in ("--no-progress", "--progress")
+        run("rise.spaseq", "--stream", "S1=two.nq", "--quiet", flag)
+        for flag in ("--no-progress", "--progress")
     )
     assert bare.stdout == watched.stdout
     assert bare.stderr == ""
@@ -420,8 +435,7 @@ def test_ctrl_c_stops_cleanly(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert (process.returncode, out) == (130, "")
-    assert err.startswith("note: stopped by Ctrl-C: ")
-    assert err.count("\n") == 1
+    assert err.splitlines()[-1].startswith("note: stopped by Ctrl-C: ")
     for line in Path("out.jsonl").read_text(encoding="utf-8").splitlines():
         json.loads(line)
 
@@ -443,8 +457,9 @@ def test_follow_takes_new_files_and_ends_on_request(folder: Path) -> None:
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate()
     assert process.returncode == 0
-    assert "1 bad event quarantined in quarantine.jsonl" in err
-    assert "note: stopped by SIGTERM: 4 events read" in err
+    assert "1 late event quarantined in quarantine.jsonl" in err
+    assert "note: read 5 events (S1 5), 0 bad, 1 late" in err
+    assert "note: stopped by SIGTERM: 5 events read" in err
     kept = json.loads(Path("quarantine.jsonl").read_text(encoding="utf-8"))
     assert kept["reason"].startswith("late: its time is 1970-01-01T00:00:05Z")
     starts = [

@@ -107,7 +107,7 @@ def test_a_file_that_is_read_is_never_written_to(
 )
 def test_files_beside_the_input_may_be_written(folder: Path, stream: str, more: list[str]) -> None:
     """Only what is read, or would be read the next time, is refused."""
-    done = CliRunner().invoke(main, command(stream, *more, "--engine", "local"))
+    done = CliRunner().invoke(main, command(stream, *more, "--engine", "local", "--quiet"))
     assert (done.exit_code, done.stderr) == (0, "")
 
 

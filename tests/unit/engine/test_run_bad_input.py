@@ -16,6 +16,8 @@ from pyoxigraph import Literal, NamedNode, Triple
 
 import spaseq
 from spaseq.engine.run import BadInputWarning
+from spaseq.io.bad_input import Policy
+from spaseq.io.unreadable import IncompleteInput
 from spaseq.model.events import GraphEvent
 from spaseq.testing.files import nquads
 
@@ -45,12 +47,16 @@ def answer(request: pytest.FixtureRequest, tmp_path: Path, change_settings: Call
     if request.param == "large":
         change_settings(sorted_bytes=-1, interpreted_bytes=1, chunk_bytes=1 << 12)
 
-    def answered(data: bytes, name: str = "a.nq") -> tuple[list[str], list[str]]:
+    def answered(
+        data: bytes, name: str = "a.nq", on_bad_input: Policy = "quarantine"
+    ) -> tuple[list[str], list[str]]:
         (tmp_path / name).write_bytes(data)
         kept = tmp_path / "quarantine.jsonl"
         found = [
             match.bindings["v"].value
-            for match in spaseq.run(EACH, {"S": tmp_path / name}, quarantine=kept, with_events=False)
+            for match in spaseq.run(
+                EACH, {"S": tmp_path / name}, on_bad_input=on_bad_input, quarantine=kept, with_events=False
+            )
         ]
         lines = kept.read_text(encoding="utf-8").splitlines() if kept.exists() else []
         return found, [json.loads(line)["reason"] for line in lines]
@@ -107,15 +113,19 @@ def test_a_truncated_file_loses_only_the_event_it_is_cut_in(answer: Answer, cut:
 
 
 @pytest.mark.filterwarnings("ignore::spaseq.engine.run.BadInputWarning")
-def test_a_truncated_compressed_file_gives_what_can_be_read(
-    answer: Answer,
+def test_a_truncated_compressed_file_gives_what_can_be_read_and_is_an_error(
+    answer: Answer, tmp_path: Path
 ) -> None:
-    """And says that it ends too early."""
+    """The error names the file, after the matches; whoever skips bad input gets none."""
     chance = random.Random(1)
     events = [event(chance.randrange(10_000)) for _ in range(3000)]
-    found, kept = answer(gzip.compress(nquads(events).encode())[:-2000], "a.nq.gz")
+    data = gzip.compress(nquads(events).encode())[:-2000]
+    found, _ = answer(data, "a.nq.gz", on_bad_input="skip")
     assert 0 < len(found) < 3000
-    assert any("ends too early" in reason for reason in kept)
+    with pytest.raises(IncompleteInput, match=r"a\.nq\.gz:\d+: the gzip file ends too early"):
+        answer(data, "a.nq.gz")
+    (kept,) = (tmp_path / "quarantine.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "ends too early" in kept
 
 
 def test_a_clock_that_runs_backwards_is_put_in_order(

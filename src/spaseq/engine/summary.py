@@ -1,0 +1,175 @@
+"""What a run says at its end: what it read, what each step matched, and, without a match, where to look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+
+from spaseq.algebra.events import Body, Gpm, gpms, inner_steps
+from spaseq.columnar.needs import named_predicates
+from spaseq.engine.inputs import NamedQuery, declared_streams
+from spaseq.engine.tally import events_of, mappings_of, occurrence_of, skipped_by
+from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.explain.sparql_text import Spelling
+
+_LOCAL = re.compile(r"[^#/:]*\Z")
+NO_SEQUENCE = (
+    "every step matched, but no sequence of these events is a match: look at the window, the order and the "
+    "variables that join; `spaseq explain` shows all three"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StepCount:
+    """How many mappings a step of a query had; ``least`` if it was not looked for where it could not matter."""
+
+    gpm: str
+    mappings: int
+    least: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.gpm} {'at least ' if self.least else ''}{self.mappings:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryCount:
+    """What became of one query; ``missing`` are predicates of it that never occurred, by IRI."""
+
+    name: str
+    steps: tuple[StepCount, ...]
+    matches: int
+    missing: tuple[str, ...] = ()
+    needed: frozenset[str] = frozenset()
+    """The GPMs without which there is no match."""
+    spelling: Spelling = field(default_factory=Spelling)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a run has read and found."""
+
+    events: tuple[tuple[str, int], ...]
+    """The events of every stream, by alias."""
+    bad: int
+    late: int
+    queries: tuple[QueryCount, ...]
+
+    @property
+    def wants_sample(self) -> bool:
+        """True if it would help to know which predicates the data has."""
+        return any(query.missing and not query.matches for query in self.queries)
+
+    def lines(self, present: frozenset[str] = frozenset()) -> Iterator[str]:
+        """The sentences; ``present`` are predicates that the data is known to have."""
+        total = sum(count for _, count in self.events)
+        streams = ", ".join(f"{alias} {count:,}" for alias, count in self.events)
+        yield f"read {_count(total, 'event')} ({streams}), {self.bad:,} bad, {self.late:,} late"
+        for query in self.queries:
+            name = f"{query.name}: " if len(self.queries) > 1 else ""
+            steps = ", ".join(map(str, query.steps))
+            yield f"{name}mappings {steps}; {_count(query.matches, 'match', 'matches')}"
+            if not query.matches and total:
+                yield from (f"{name}{line}" for line in _hints(query, present))
+
+
+def summarised(
+    queries: Sequence[NamedQuery],
+    counts: Mapping[str, int],
+    matches: Sequence[int],
+    *,
+    bad: int,
+    late: int,
+) -> Summary:
+    """A run's counts as sentences can be made of; ``matches`` by query."""
+    events = tuple(
+        (stream.alias, counts.get(events_of(stream.iri), 0)) for stream in declared_streams(queries)
+    )
+    return Summary(
+        events,
+        bad,
+        late,
+        tuple(
+            _query(number, item, counts, found)
+            for number, (item, found) in enumerate(zip(queries, matches, strict=True))
+        ),
+    )
+
+
+def asked_predicates(queries: Iterable[CompiledQuery]) -> frozenset[str]:
+    """The predicates that queries name in the patterns of their events."""
+    return frozenset(
+        node.value
+        for query in queries
+        for gpm in query.rewritten.gpms
+        for node in named_predicates(gpm.pattern)
+    )
+
+
+def _query(number: int, item: NamedQuery, counts: Mapping[str, int], matches: int) -> QueryCount:
+    rewritten = item.query.rewritten
+    steps = tuple(
+        StepCount(
+            name,
+            counts.get(mappings_of(number, name), 0),
+            bool(counts.get(skipped_by(number, name))),
+        )
+        for name in rewritten.names
+    )
+    asked = sorted(asked_predicates([item.query]))
+    missing = tuple(iri for iri in asked if not counts.get(occurrence_of(iri)))
+    needed = frozenset(gpm.name for gpm in _needed(rewritten.sequence))
+    return QueryCount(item.name, steps, matches, missing, needed, Spelling.of(item.query.syntax.prologue))
+
+
+def _needed(body: Body) -> Iterator[Gpm]:
+    """The GPMs of steps that no match may leave out."""
+    steps = inner_steps(body)
+    if not steps:
+        yield from gpms(body)
+    for step in steps:
+        if step.positive:
+            yield from _needed(step.body)
+
+
+def _hints(query: QueryCount, present: frozenset[str]) -> Iterator[str]:
+    """Why there may be no match."""
+    silent = [s.gpm for s in query.steps if not s.mappings and not s.least and s.gpm in query.needed]
+    if silent:
+        yield f"nothing matched {_listed(silent)}"
+    spell = query.spelling.iri
+    for iri in query.missing:
+        near = nearest(iri, present)
+        hint = f"; the data has `{spell(near)}`" if near is not None else ""
+        yield f"`{spell(iri)}` never occurs{hint}"
+    if not silent and not query.missing:
+        yield NO_SEQUENCE
+
+
+def nearest(iri: str, known: frozenset[str]) -> str | None:
+    """The known IRI that was probably meant: the same local name elsewhere, or one spelled nearly so.
+
+    >>> nearest("http://ex.org/temprature", frozenset({"http://ex.org/temperature", "http://ex.org/time"}))
+    'http://ex.org/temperature'
+    """
+    locals_ = {other: _local(other) for other in sorted(known)}
+    near = get_close_matches(_local(iri), locals_.values(), n=1, cutoff=0.6)
+    if not near:
+        return None
+    best = [other for other, name in locals_.items() if name == near[0]]
+    namespace = iri[: len(iri) - len(_local(iri))]
+    return next((other for other in best if other.startswith(namespace)), best[0])
+
+
+def _local(iri: str) -> str:
+    found = _LOCAL.search(iri)
+    return found[0] if found is not None else iri
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -42,6 +42,7 @@ class Settings:
     sorted_bytes: int = _threshold(1 << 24, 200, "input up to this size is sorted in memory, not surveyed")
     open_bytes: int = _threshold(1 << 26, 400, "bytes that all open files of a merge hold together")
     least_piece_bytes: int = _threshold(1 << 16, 40, "bytes that one open file of a merge holds at least")
+    open_files: int = _threshold(128, 2, "event files open at a time; others are opened again to be read on")
     judged_bytes: int = _limit(1 << 16, "bytes of a file by which Spark judges its layout")
     tallied_names: int = _limit(1 << 17, "graph names whose timestamps are counted to judge a layout")
     diagnosed_bytes: int = _limit(1 << 20, "bytes that are looked at to say what an unreadable file has")
@@ -60,6 +61,7 @@ class Settings:
     whole_document_bytes: int = _limit(
         1 << 24, "JSON-LD documents up to this size are read as a whole, not node by node"
     )
+    entity_bytes: int = _limit(1 << 26, "bytes that the entities of an RDF/XML text expand to")
     pushed_events: int = _threshold(1 << 10, 2, "events taken from an iterator at a time")
     file_bytes: int = _threshold(1 << 16, 37, "bytes taken at a time from a compressed or framed file")
     inflated_bytes: int = _threshold(1 << 20, 61, "bytes that a compressed file gives at a time")

@@ -20,6 +20,7 @@ from spaseq.columnar.table import Ids, Table
 from spaseq.columnar.views import Views
 from spaseq.errors import InvalidArgument, listed
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.entities import check_entities
 from spaseq.model.events import triples_from
 
 if TYPE_CHECKING:
@@ -131,6 +132,8 @@ def _read(source: Source, name: str | None) -> bytes:
     if syntax is None:
         raise InvalidArgument(f"the syntax of `{source}` is unknown; use .ttl, .nt, .rdf or .jsonld")
     try:
+        if syntax == RdfFormat.RDF_XML:
+            check_entities(source.read_bytes(), f"the background graph `{source}`")
         quads = parse(path=source, format=syntax)
         # A dataset counts as the union of its graphs.
         return as_ntriples((quad.triple for quad in quads) if syntax.supports_datasets else quads)

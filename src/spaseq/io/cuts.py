@@ -14,7 +14,7 @@ from typing import BinaryIO
 from pyoxigraph import DefaultGraph, NamedNode
 
 from spaseq.io.lines import parse_line
-from spaseq.settings import settings
+from spaseq.settings import limit_reached, settings
 
 
 def cut_after(file: BinaryIO | io.FileIO, offset: int, predicate: str) -> int:
@@ -60,13 +60,19 @@ def last_cut(file: BinaryIO | io.FileIO, start: int, stop: int, predicate: str) 
 
 
 def _lines(file: BinaryIO | io.FileIO) -> Iterator[bytes]:
-    rest = b""
+    begun: list[bytes] = []
+    size = 0
     while block := file.read(settings().file_bytes):
-        *whole, rest = (rest + block).split(b"\n")
+        *whole, rest = block.split(b"\n")
         for line in whole:
-            yield line + b"\n"
-    if rest:
-        yield rest
+            yield b"".join([*begun, line, b"\n"])
+            begun, size = [], 0
+        begun.append(rest)
+        size += len(rest)
+        if size >= settings().max_line_bytes:
+            raise limit_reached(f"{file.name}: a line has no end after {size:,} bytes", "max_line_bytes")
+    if size:
+        yield b"".join(begun)
 
 
 def _exactly(file: BinaryIO | io.FileIO, size: int) -> bytes:

@@ -17,6 +17,7 @@ import numpy as np
 
 from spaseq.io.bad_input import BadInput, OnBad
 from spaseq.io.cuts import last_cut
+from spaseq.io.handles import SharedFile
 from spaseq.io.jelly import LONGEST_FRAME, UNDECODABLE, is_delimited
 from spaseq.io.jsonld import JsonLdReader
 from spaseq.io.layouts import Clues
@@ -71,11 +72,11 @@ class Span(Source):
             whole = Source(self.path, self.format).open()
             blocks = _between(whole, start, self.end)
         else:
-            whole = ByteReader(file := self.path.open("rb", buffering=0), None)
+            whole = ByteReader(file := SharedFile(self.path), None)
             file.seek(start)
             blocks = _between(whole, 0, None if self.end is None else self.end - start)
         prologue = self.begin.prologue.encode()
-        return ByteReader(cast("io.FileIO", whole), _after(prologue, blocks), grows=self.end is not None)
+        return ByteReader(whole, _after(prologue, blocks), grows=self.end is not None)
 
 
 def is_packed(path: Path) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from spaseq.errors import InvalidArgument, described, did_you_mean
+from spaseq.io.handles import SharedFile
 from spaseq.settings import settings
 
 Format: TypeAlias = Literal["nquads", "trig", "jsonld", "ntriples", "jelly"]
@@ -66,7 +67,7 @@ class Source:
 
     def open(self) -> ByteReader:
         """The file's bytes, decompressed if its name ends in ``.gz`` or ``.zst``."""
-        file = self.path.open("rb", buffering=0)
+        file = SharedFile(self.path)
         match self.path.suffix.lower():
             case ".gz":
                 return ByteReader(file, _inflate(file))
@@ -101,7 +102,7 @@ def is_cut_short(reason: str) -> bool:
 class ByteReader(io.RawIOBase):
     """A file's bytes in order. What can be read of a damaged file is read; ``damage`` says what was wrong."""
 
-    def __init__(self, file: io.FileIO, blocks: Iterator[bytes] | None, *, grows: bool = False) -> None:
+    def __init__(self, file: io.RawIOBase, blocks: Iterator[bytes] | None, *, grows: bool = False) -> None:
         self._file = file
         self.grows = grows
         """True if more may follow what is read here."""
@@ -184,7 +185,7 @@ class ByteReader(io.RawIOBase):
         super().close()
 
 
-def _inflate(file: io.FileIO) -> Iterator[bytes]:
+def _inflate(file: io.RawIOBase) -> Iterator[bytes]:
     """Gzip members one after the other, never more than a block of output at a time."""
     machine = zlib.decompressobj(31)
     data = b""
@@ -213,7 +214,7 @@ def _inflate(file: io.FileIO) -> Iterator[bytes]:
             yield block
 
 
-def _unzstd(file: io.FileIO) -> Iterator[bytes]:
+def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
     """Zstandard frames one after the other."""
     from zstandard import ZstdDecompressor, ZstdError
 

@@ -14,6 +14,7 @@ from typing import Final, Protocol, TypeAlias, TypeVar, runtime_checkable
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from spaseq.errors import InvalidArgument, described
+from spaseq.model.entities import check_entities
 from spaseq.model.terms import Scopes, Term, scoped_label, stable_labels
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT, XSD, from_datetime, parse_instant
 
@@ -227,6 +228,8 @@ def triples_from(graph: GraphLike, syntax_name: str | None = None) -> frozenset[
             raise InvalidArgument(
                 f"{described(syntax_name)} is not a graph format; use one of {', '.join(sorted(FORMATS))}"
             )
+        if syntax == RdfFormat.RDF_XML:
+            check_entities(graph, "the graph")
         try:
             quads = list(parse(graph, format=syntax))
         except SyntaxError as error:

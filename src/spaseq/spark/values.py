@@ -7,11 +7,12 @@ from typing import Final
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, RdfFormat, Triple, parse
 
-from spaseq.errors import InvalidArgument, did_you_mean
+from spaseq.errors import InvalidArgument, LimitReached, did_you_mean
 from spaseq.io.assemble import RawEvent
 from spaseq.io.bad_input import BadInput, excerpt
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_steps
+from spaseq.model.entities import check_entities
 from spaseq.spark.sources import ValueSource
 
 SYNTAXES: Final = {
@@ -54,9 +55,11 @@ def events_of_value(
             yield from step.events
         return
     try:
+        if syntax == "rdfxml":
+            check_entities(data, "the graph")
         quads = list(parse(data, format=SYNTAXES[syntax]))
         yield RawEvent(time, _name(quads), _triples(quads, options), 0)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, LimitReached) as error:
         yield BadInput(str(error), source, 1, "event", excerpt(data.decode("utf-8", "replace")))
 
 

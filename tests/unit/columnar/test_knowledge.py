@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from spaseq.columnar.graphs import as_ntriples, encoded_graphs
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.rdfs import rdfs_closure
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, LimitReached
 from spaseq.lowering.sparql import lower_query
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import triples_from
@@ -144,6 +146,45 @@ def test_unreadable_files_are_an_argument_error(tmp_path: Path, name: str, text:
         (tmp_path / name).write_text(text, encoding="utf-8")
     with pytest.raises(InvalidArgument, match=name):
         Knowledge({G: tmp_path / name})
+
+
+DOUBLING = '<!ENTITY a "0123456789">' + "".join(
+    f'<!ENTITY {two} "&{one};&{one};">' for one, two in pairwise("abcdefghijklmnopqrst")
+)
+RDFXML = """<!DOCTYPE rdf:RDF [{entities}]>
+<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">
+<rdf:Description rdf:about="http://e/s"><e:p>{text}</e:p></rdf:Description></rdf:RDF>"""
+
+
+@pytest.mark.parametrize(
+    ("entities", "text"),
+    [(DOUBLING, "&t;"), (DOUBLING, ""), ('<!ENTITY a "0123456789">', "&a;" * 20_000)],
+    ids=["nested", "declared-only", "many-references"],
+)
+def test_entities_that_expand_too_far_are_refused(
+    tmp_path: Path, change_settings: Callable[..., None], entities: str, text: str
+) -> None:
+    """Before they are expanded; the cure names the setting."""
+    change_settings(entity_bytes=100_000)
+    path, data = tmp_path / "kb.rdf", RDFXML.format(entities=entities, text=text)
+    path.write_text(data)
+    with pytest.raises(
+        LimitReached, match=r"kb.rdf` expand to .* raise it: SPASEQ_SETTINGS=entity_bytes=200000"
+    ):
+        Knowledge({"http://e/g": path})
+    with pytest.raises(LimitReached, match="SPASEQ_SETTINGS=entity_bytes"):
+        triples_from(data, "rdfxml")
+
+
+def test_entities_in_moderation_are_read(tmp_path: Path, change_settings: Callable[..., None]) -> None:
+    """As ontologies write them; what they expand to is counted exactly."""
+    text = RDFXML.format(entities='<!ENTITY a "0123456789"> <!ENTITY b "&a;&a;">', text="&b;&lt;&#49;")
+    change_settings(entity_bytes=10 + 26 + 26)  # a declared, b with its text, b used
+    (triple,) = triples_from(text, "rdfxml")
+    assert str(triple.object) == '"01234567890123456789<1"'
+    change_settings(entity_bytes=10 + 26 + 26 - 1)
+    with pytest.raises(LimitReached):
+        triples_from(text, "rdfxml")
 
 
 def test_knowledge_survives_pickling() -> None:

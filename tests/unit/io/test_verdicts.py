@@ -12,6 +12,7 @@ import spaseq
 from spaseq.engine.run import BadInputWarning
 from spaseq.errors import LimitReached
 from spaseq.io.bad_input import BadInput
+from spaseq.io.cuts import cut_after
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_events, read_graph_events
 from spaseq.io.result_json import match_line
@@ -305,6 +306,21 @@ def test_what_has_no_end_is_refused_with_the_name_of_the_limit(
         list(read(file, options))
     assert f"{file}:1: {what} has no end" in str(error.value)
     assert "SPASEQ_SETTINGS=max_line_bytes=2000" in str(error.value)
+
+
+def test_a_cut_is_not_looked_for_in_an_endless_line(
+    tmp_path: Path, change_settings: Callable[..., None]
+) -> None:
+    """A part of a file on Spark begins at the next cut."""
+    change_settings(max_line_bytes=1000, file_bytes=100)
+    path = tmp_path / "a.nq"
+    path.write_text(event(1) + event(2) + "a" * 2000)
+    with path.open("rb") as file:
+        assert cut_after(file, 1, STAMP[1:-1]) == len(event(1))
+        with pytest.raises(
+            LimitReached, match=r"a.nq: a line has no end after .* SPASEQ_SETTINGS=max_line_bytes"
+        ):
+            cut_after(file, len(event(1)) + 1, STAMP[1:-1])
 
 
 def test_a_long_json_ld_document_with_more_than_nodes_is_refused_not_misread(

@@ -78,6 +78,9 @@ class Settings:
     remembered_scopes: int = _threshold(1 << 16, 2, "events with blank nodes whose repetitions are counted")
     arena_terms: int = _threshold(1 << 14, 2, "terms that a new arena has room for")
     arena_bytes: int = _threshold(1 << 20, 64, "bytes that a new arena has room for")
+    watched_text: int = _threshold(
+        1 << 12, 2, "characters of a new term from which the memory budget is looked at"
+    )
     compiled_graph_bytes: int = _threshold(1 << 21, 60, "graphs from this size on are encoded by kernels")
     promoted_terms: int = _threshold(5_000, 3, "terms from which a bucket's dictionary uses the arena")
     compacted_terms: int = _threshold(1 << 17, 4, "terms from which a dictionary that doubled is compacted")
@@ -92,6 +95,9 @@ class Settings:
     # Evaluation
     cached_combinations: int = _threshold(1 << 18, 2, "argument rows of a function whose values are kept")
     oracle_rows: int = _threshold(1 << 12, 2, "rows that are evaluated by one call of pyoxigraph")
+    path_rounds: int = _threshold(
+        4, 1, "steps of a path with `+` or `*` after which it is followed node by node"
+    )
     looped_triples: int = _threshold(32, 2, "batches up to this many triples are matched by nested loops")
     looped_rows: int = _threshold(256, 2, "keys below this number are looked up one by one")
     looped_pairs: int = _threshold(
@@ -121,6 +127,10 @@ class Settings:
     )
     initial_values: int = _threshold(64, 1, "terms that new columns of values have room for")
 
+    max_string_length: int = _limit(1 << 24, "characters of a string that an expression computes")
+    max_path_pairs: int = _limit(
+        10_000_000, "pairs of nodes that a path with `+` or `*` relates in one graph"
+    )
     event_partitions: int = _limit(
         1_000_000, "partitions that one event belongs to, by all combinations of its keys"
     )

@@ -18,6 +18,7 @@ from spaseq.columnar.expressions import ids, needs_events
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.kernels.exact import aggregate_numbers
 from spaseq.columnar.kernels.numbers import encode_integers, encode_numbers, numbers_of, total
+from spaseq.columnar.kernels.strings import check_length
 from spaseq.columnar.order import ranks
 from spaseq.columnar.table import Ids, Rows, Table, codes, row_codes
 
@@ -127,4 +128,5 @@ def _concatenated(terms: list[Term], separator: str) -> Term | None:
     """What STR gives of the terms, in a row: a blank node has no STR and is an error."""
     if any(isinstance(term, BlankNode) for term in terms):
         return None
+    check_length(sum(len(term.value) + len(separator) for term in terms))
     return Literal(separator.join(term.value for term in terms))

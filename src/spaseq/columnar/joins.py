@@ -117,6 +117,11 @@ def equal_rows(left: Keys, right: Keys) -> tuple[Rows, Rows]:
     return rows_of_keys(left, SortedKeys.of(right))
 
 
+def count_of_keys(left: Keys, known: SortedKeys) -> int:
+    """How many pairs of positions have equal keys."""
+    return int((np.searchsorted(known.keys, left, "right") - np.searchsorted(known.keys, left)).sum())
+
+
 def rows_of_keys(left: Keys, known: SortedKeys) -> tuple[Rows, Rows]:
     """The same where the right side is sorted already."""
     right, order = known.keys, known.order

@@ -1,7 +1,7 @@
 """Property paths as relations between nodes, for all events of a batch at once (SPARQL 1.1, section 18.4).
 
 A path evaluates to (event, start, end) rows. Sequences join, alternatives stack, repetitions grow a
-closure from the new pairs of the last round until no event has any. A constant at an end of the path
+closure: first from the new pairs of the last round, then, where paths are long, by a search from each node. A constant at an end of the path
 prunes the closure, and, as the recommendation says, has a zero-length path even if the graph lacks it.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 import numpy as np
+import numpy.typing as npt
 
 from spaseq.algebra.expressions import Constant
 from spaseq.algebra.patterns import (
@@ -23,9 +24,10 @@ from spaseq.algebra.patterns import (
     PathSequence,
 )
 from spaseq.columnar.frame import Frame
-from spaseq.columnar.joins import equal_rows, has_partner
-from spaseq.columnar.table import Ids, Keys, Table, codes, distinct, stacked
+from spaseq.columnar.joins import count_of_keys, equal_rows, has_partner, rows_of_keys
+from spaseq.columnar.table import Ids, Keys, Rows, SortedKeys, Table, codes, distinct, stacked
 from spaseq.columnar.views import Edges
+from spaseq.settings import limit_reached, settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,10 @@ def _composed(first: Table, second: Table) -> Table:
     left, right = equal_rows(
         _keys(first.events, first.columns["end"]), _keys(second.events, second.columns["start"])
     )
+    return _connected(first, second, left, right)
+
+
+def _connected(first: Table, second: Table, left: Rows, right: Rows) -> Table:
     assert first.events is not None
     columns = {"start": first.columns["start"][left], "end": second.columns["end"][right]}
     return Table(first.events[left], columns, len(left))
@@ -174,10 +180,20 @@ def _starting(steps: Table, starts: Table) -> Table:
 
 
 def _closure(seeds: Table, steps: Table) -> Table:
-    """All pairs that one or more steps connect, starting with the seeds; each pair once."""
+    """All pairs that one or more steps connect, starting with the seeds; each pair once.
+
+    A round looks at all pairs again. That is quick where paths are short; from the nodes whose paths are not, the steps
+    are followed node by node.
+    """
     reached, frontier = seeds, seeds
-    while frontier.size:
-        grown = distinct(_composed(frontier, steps).in_event_order())
+    leaving = SortedKeys.of(_keys(steps.events, steps.columns["start"]))
+    for _ in range(settings().path_rounds):
+        arrivals = _keys(frontier.events, frontier.columns["end"])
+        # Where many steps lead to the same nodes a round would make far more rows than there are pairs.
+        if not frontier.size or count_of_keys(arrivals, leaving) > 8 * (reached.size + steps.size):
+            break
+        left, right = rows_of_keys(arrivals, leaving)
+        grown = distinct(_connected(frontier, steps, left, right).in_event_order())
         assert reached.events is not None
         assert grown.events is not None
         marks = codes(
@@ -191,4 +207,58 @@ def _closure(seeds: Table, steps: Table) -> Table:
         known = has_partner(marks[reached.size :], marks[: reached.size])
         frontier = grown.where(~known)
         reached = stacked([reached, frontier])
-    return reached
+        _check_pairs(reached)
+    if not frontier.size:
+        return reached
+    starts = np.unique(_keys(frontier.events, frontier.columns["start"]))
+    done = reached.where(~has_partner(_keys(reached.events, reached.columns["start"]), starts))
+    return stacked([done, _followed(starts, steps)])
+
+
+def _followed(starts: Keys, steps: Table) -> Table:
+    """The pairs of these starts, in order of event and node: one search from each.
+
+    A search does not go on from nodes that the search before reached: what they lead to is known.
+    """
+    sources, targets = (_keys(steps.events, steps.columns[name]) for name in ("start", "end"))
+    nodes, places = np.unique(np.concatenate([sources, targets]), return_inverse=True)
+    after: list[set[int]] = [set() for _ in nodes]
+    numbers = places.reshape(-1).tolist()
+    for source, target in zip(numbers[: len(sources)], numbers[len(sources) :], strict=True):
+        after[source].add(target)
+    found: list[npt.NDArray[np.int64]] = []
+    last, before, count, event = -1, set[int](), 0, -1
+    for start in np.searchsorted(nodes, starts).tolist():
+        reached: set[int] = set()
+        fresh = after[start]
+        while fresh:
+            reached |= fresh
+            if last in fresh:
+                reached |= before
+                fresh = fresh - before
+            fresh = set().union(*(after[node] for node in fresh)) - reached
+        last, before = start, reached
+        found.append(np.fromiter(reached, np.int64, len(reached)))
+        count = len(reached) + (count if int(nodes[start]) >> 32 == event else 0)
+        event = int(nodes[start]) >> 32
+        _refuse(count)
+    ends = nodes[np.concatenate(found)]
+    columns = {
+        "start": np.repeat(starts, [len(part) for part in found]).astype(np.int32),
+        "end": ends.astype(np.int32),
+    }
+    return Table((ends >> 32).astype(np.int32), columns, len(ends))
+
+
+def _check_pairs(table: Table) -> None:
+    if table.size > settings().max_path_pairs:
+        assert table.events is not None
+        _refuse(int(np.bincount(table.events).max()))
+
+
+def _refuse(pairs: int) -> None:
+    """Refuse to relate so many pairs of nodes of one graph."""
+    if pairs > settings().max_path_pairs:
+        raise limit_reached(
+            f"a path with `+` or `*` relates {pairs:,} pairs of nodes of one graph", "max_path_pairs"
+        )

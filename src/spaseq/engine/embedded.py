@@ -118,7 +118,7 @@ class Engine:
         self._budget = Budget(max_memory)
         self._listed = 0
         self._budget.count("terms", lambda: self.dictionary.nbytes)
-        self._budget.count("events", lambda: self.buffer.nbytes)
+        self.dictionary.watch = self._budget.check
         self._budget.count("matches", lambda: self._listed)
         options = MachineOptions(max_runs, compile_kernels, with_events, with_events, self._budget)
         self.machine = Machine(
@@ -126,6 +126,7 @@ class Engine:
         )
         wait = as_duration(lateness, "lateness")
         self.buffer = ReorderBuffer(wait, whole_instants=self.machine.needs_whole_instants)
+        self._budget.count("events", lambda: self.buffer.nbytes)
         self.metrics = Metrics()
         self.late_events: list[GraphEvent] = []
         self.ahead_events: list[GraphEvent] = []

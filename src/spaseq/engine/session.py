@@ -117,6 +117,7 @@ class Session:
         self.budget = Budget(options.max_memory, whole_process=options.whole_process)
         """The memory that all queries, their events and their terms may take."""
         self.budget.count("terms", lambda: self.dictionary.nbytes)
+        self.dictionary.watch = self.budget.check
         programs = [build_program(item.query) for item in queries]
         for program in programs:
             knowledge.require(program.knowledge[0])

@@ -7,7 +7,7 @@ terms. A dictionary has one writer at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -41,7 +41,17 @@ class TermDictionary:
     spellings of one character in a literal are one term.
     """
 
-    __slots__ = ("_arena", "_decoded", "_ids", "_measured", "_texts", "caches", "generation", "scopes")
+    __slots__ = (
+        "_arena",
+        "_decoded",
+        "_ids",
+        "_measured",
+        "_texts",
+        "caches",
+        "generation",
+        "scopes",
+        "watch",
+    )
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
         self._ids: dict[str, int] = {}
@@ -59,6 +69,8 @@ class TermDictionary:
         """Keeps blank nodes of different events apart."""
         self.caches: dict[str, object] = {}
         """What other rooms remember about these ids, under the room's name; neither pickled nor remapped."""
+        self.watch: Callable[[int], None] | None = None
+        """Asked before a long term is taken in, with the bytes it needs; raises if there is no memory for it."""
         for text in texts:
             self.encode_text(text)
 
@@ -75,6 +87,8 @@ class TermDictionary:
     def encode_text(self, text: str) -> int:
         """The id of the term with this canonical N-Triples text."""
         known = self._ids.get(text)
+        if known is None and self.watch is not None and len(text) >= settings().watched_text:
+            self.watch(4 * len(text))
         if known is None and self._arena is None:
             known = self._ids[text] = len(self._texts)
             self._texts.append(text)

@@ -36,7 +36,7 @@ class Sequencer:
         # Buckets of other cores work at the same time.
         budget = Budget(job.max_memory, share=os.cpu_count() or 1)
         budget.count("terms", lambda: self.dictionary.nbytes)
-        budget.count("events", lambda: sum(block.nbytes for block in self.held))
+        self.dictionary.watch = budget.check
         options = MachineOptions(
             job.max_runs,
             with_events=job.provenance,
@@ -45,6 +45,7 @@ class Sequencer:
         )
         self.machine = Machine(task.program, self.dictionary, job.knowledge, now=job.now, options=options)
         self.held: list[Block] = []
+        budget.count("events", lambda: sum(block.nbytes for block in self.held))
         self._hashes = KeyHashes(self.dictionary)
         self._stalled = 0
         self._compacted = 0

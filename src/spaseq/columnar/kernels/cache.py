@@ -6,7 +6,7 @@ terms, so everything is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Final
 
 import numpy as np
@@ -20,8 +20,8 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.values import ValueColumns
 from spaseq.settings import settings
 
-RowFunction = Callable[[Sequence[tuple[Term, ...]]], Sequence[Term | None]]
-"""A function of terms, given many rows of arguments at once; None is an error."""
+RowFunction = Callable[[Sequence[tuple[Term, ...]]], Iterable[Term | None]]
+"""A function of terms, given many rows of arguments at once; None is an error. Answers may be made as they are asked for."""
 
 _UNKNOWN: Final = -1
 _PENDING: Final = -2
@@ -151,7 +151,7 @@ class FunctionCache:
         answers = np.array([0 if 0 in row else known[row] for row in rows], dtype=np.int32)
         return answers[inverse.reshape(-1)]
 
-    def _encoded(self, terms: Sequence[Term | None]) -> list[int]:
+    def _encoded(self, terms: Iterable[Term | None]) -> list[int]:
         encode = self._dictionary.encode
         return [0 if term is None else encode(term) for term in terms]
 

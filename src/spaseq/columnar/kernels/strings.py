@@ -15,6 +15,7 @@ from spaseq.algebra.expressions import Term
 from spaseq.algebra.functions import XSD
 from spaseq.columnar.kernels.oracle import ask
 from spaseq.model.values import Kind, literal_value
+from spaseq.settings import limit_reached, settings
 
 TermFunction = Callable[..., Term | None]
 
@@ -39,6 +40,12 @@ def like(text: str, term: Term) -> Literal:
     """A string with the language of another literal."""
     language = term.language if isinstance(term, Literal) else None
     return Literal(text) if language is None else Literal(text, language=language)
+
+
+def check_length(length: int) -> None:
+    """Refuse to compute a string of so many characters: a few lines of a query can double it again and again."""
+    if length > settings().max_string_length:
+        raise limit_reached(f"an expression computes a string of {length:,} characters", "max_string_length")
 
 
 def _operands(one: Term, other: Term) -> tuple[str, str] | None:
@@ -138,6 +145,7 @@ def concat(*terms: Term) -> Term | None:
         if text is None:
             return None
         parts.append(text)
+    check_length(sum(map(len, parts)))
     languages = {term.language for term in terms if isinstance(term, Literal)}
     joined = "".join(parts)
     return like(joined, terms[0]) if len(languages) == 1 else Literal(joined)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
 import click
 
-from spaseq.cli.arguments import labels, language_of, pair
+from spaseq.cli.arguments import in_options, labels, language_of, pair
 from spaseq.cli.engines import chosen_engine, input_bytes
 from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
 from spaseq.cli.run_options import Arguments, run_options
@@ -223,7 +223,7 @@ def _tell(request: RunRequest, report: Report, *, quiet: bool) -> None:
     if report.already_done:
         say("note", f"this run had ended, its checkpoint says; remove {request.checkpoint} to start again")
     for line in () if quiet else report.summary:
-        say("note", line)
+        say("note", in_options(line))
     if status.bad or status.late:
         kinds = [(status.bad, "bad event"), (status.late, "late event")]
         what = " and ".join(_count(number, kind) for number, kind in kinds if number)

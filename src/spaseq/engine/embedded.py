@@ -31,6 +31,7 @@ from spaseq.model.events import (
     checked_instant,
     instant_of,
     localised,
+    warn_of_unit,
 )
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
@@ -132,6 +133,7 @@ class Engine:
         self.ahead_events: list[GraphEvent] = []
         self._max_lead = None if max_lead is None else as_duration(max_lead, "max_lead")
         self._compaction = Compaction(self.dictionary)
+        self._begun = False
         self._finished = False
 
     # --- input ----------------------------------------------------------------------------------
@@ -140,7 +142,11 @@ class Engine:
         """One event or many; returns the matches that are certain now, in order of time."""
         self._check_open()
         given = as_events(events, "push takes an event or several")
-        plain = self._believed([self._plain(checked_event(event)) for event in given])
+        items = [checked_event(event) for event in given]
+        if items and not self._begun:
+            warn_of_unit(items[0])
+            self._begun = True
+        plain = self._believed([self._plain(event) for event in items])
         batch = encode_pushed(plain, self.program.streams, self.dictionary)
         ready, late = self.buffer.push(batch)
         self.machine.check_budget(len(plain))

@@ -21,7 +21,7 @@ from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.survey import NEVER, Survey
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.events import Event, GraphEvent, checked_event, checked_instant, localised
+from spaseq.model.events import Event, GraphEvent, checked_event, checked_instant, localised, warn_of_unit
 from spaseq.settings import settings
 
 Batches: TypeAlias = Callable[[], Iterator[EventBatch]]
@@ -168,6 +168,8 @@ def pushed_batches(
     remaining, count = iter(events), 0
     while block := list(islice(remaining, settings().pushed_events)):
         plain = [_plain(checked_event(event), stream, dictionary) for event in block]
+        if count == 0:
+            warn_of_unit(block[0])
         batch = encode_pushed(plain, streams, dictionary)
         positions = np.arange(count + 1, count + 1 + len(block), dtype=np.int64)
         count += len(block)

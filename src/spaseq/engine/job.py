@@ -191,7 +191,8 @@ class _Work:
             notices=notices,
         )
         asked = asked_predicates(item.query for item in request.queries)
-        self._tally = Tally(run.session.streams, asked, run.session.dictionary, progress.counts)
+        unit = request.input.read.time_unit
+        self._tally = Tally(run.session.streams, asked, run.session.dictionary, progress.counts, unit=unit)
         self._saved = time.monotonic()
         self._changed = True
         self._midway = False

@@ -21,12 +21,13 @@ from spaseq.engine.inputs import (
     pairs,
     resolve_streams,
 )
-from spaseq.engine.opening import InputOptions, Opened, Opener, StreamEvents, find_inputs
+from spaseq.engine.opening import InputOptions, Opened, Opener, StreamEvents, StreamFiles, find_inputs
 from spaseq.engine.paths import Reads, check_paths
 from spaseq.engine.piped import check_pipes, keep_pipes, pipes_of
 from spaseq.engine.replay import Merge, with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.session import Session, SessionOptions
+from spaseq.engine.tally import Tally, mistaken, mistaken_unit
 from spaseq.errors import InvalidArgument, described
 from spaseq.io.bad_input import BadInputHandler, Policy, checked_policy
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
@@ -128,7 +129,9 @@ def _matches(
         whole, most = session.needs_whole_instants, options.read.batch_events
         merge = Merge(feeds, whole_instants=whole, most=most, poll=session.budget.check)
         session.budget.count("events", lambda: merge.nbytes)
+        tally = Tally(session.streams, (), session.dictionary, unit=options.read.time_unit)
         for portion in with_end(merge.portions()):
+            tally.read(portion.batch)
             for query, answers in session.step(portion):
                 yield from query.matches_of(answers)
             if session.finished:
@@ -136,6 +139,10 @@ def _matches(
             session.compact([merge])
         else:
             opener.check_readable(inputs)
+    for stream in {item.stream for item in inputs if isinstance(item, StreamFiles)}:
+        unit = mistaken(tally.counts, stream.iri)
+        if unit is not None:
+            warnings.warn(mistaken_unit(stream.alias, unit), stacklevel=2)
     if reports.incomplete:
         raise IncompleteInput(reports.incomplete)
     if reports.count:

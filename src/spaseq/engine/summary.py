@@ -10,9 +10,10 @@ from difflib import get_close_matches
 from spaseq.algebra.events import Body, Gpm, gpms, inner_steps
 from spaseq.columnar.needs import named_predicates
 from spaseq.engine.inputs import NamedQuery, declared_streams
-from spaseq.engine.tally import events_of, mappings_of, occurrence_of, skipped_by
+from spaseq.engine.tally import events_of, mappings_of, mistaken, mistaken_unit, occurrence_of, skipped_by
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.explain.sparql_text import Spelling
+from spaseq.temporal.instants import TimeUnit
 
 _LOCAL = re.compile(r"[^#/:]*\Z")
 NO_SEQUENCE = (
@@ -55,6 +56,8 @@ class Summary:
     bad: int
     late: int
     queries: tuple[QueryCount, ...]
+    mistaken: tuple[tuple[str, TimeUnit], ...] = ()
+    """Streams, by alias, whose times all make sense in a longer unit than the one they were read in."""
 
     @property
     def wants_sample(self) -> bool:
@@ -66,6 +69,8 @@ class Summary:
         total = sum(count for _, count in self.events)
         streams = ", ".join(f"{alias} {count:,}" for alias, count in self.events)
         yield f"read {_count(total, 'event')} ({streams}), {self.bad:,} bad, {self.late:,} late"
+        for alias, unit in self.mistaken:
+            yield mistaken_unit(alias, unit)
         for query in self.queries:
             name = f"{query.name}: " if len(self.queries) > 1 else ""
             steps = ", ".join(map(str, query.steps))
@@ -83,9 +88,9 @@ def summarised(
     late: int,
 ) -> Summary:
     """A run's counts as sentences can be made of; ``matches`` by query."""
-    events = tuple(
-        (stream.alias, counts.get(events_of(stream.iri), 0)) for stream in declared_streams(queries)
-    )
+    streams = declared_streams(queries)
+    events = tuple((stream.alias, counts.get(events_of(stream.iri), 0)) for stream in streams)
+    units = ((stream.alias, mistaken(counts, stream.iri)) for stream in streams)
     return Summary(
         events,
         bad,
@@ -94,6 +99,7 @@ def summarised(
             _query(number, item, counts, found)
             for number, (item, found) in enumerate(zip(queries, matches, strict=True))
         ),
+        tuple((alias, unit) for alias, unit in units if unit is not None),
     )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
+from spaseq.temporal.instants import TIME_UNITS, TimeUnit, mistaken_units
 
 
 def events_of(stream: str) -> str:
@@ -34,8 +35,32 @@ def occurrence_of(predicate: str) -> str:
     return f"occurrence of {predicate}"
 
 
+def mistaken_of(unit: TimeUnit, stream: str) -> str:
+    """The name under which events are counted whose times make sense in a longer unit, by the IRI of their stream."""
+    return f"times in {unit} of {stream}"
+
+
+def mistaken(counts: Mapping[str, int], stream: str) -> TimeUnit | None:
+    """The unit in which all times of a stream make sense, if they were read in a shorter one; by the IRI of the stream."""
+    events = counts.get(events_of(stream))
+    units = (unit for unit in TIME_UNITS if events and counts.get(mistaken_of(unit, stream)) == events)
+    return next(units, None)
+
+
+def mistaken_unit(alias: str, unit: TimeUnit) -> str:
+    """What to say of a stream whose times all make sense in a longer unit."""
+    name = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds"}[unit]
+    return (
+        f"all events of `{alias}` lie in January 1970, where {name} land that are read in a shorter unit; "
+        f'if its times are {name}, set `time_unit="{unit}"`'
+    )
+
+
 class Tally:
-    """Counts events and looks for predicates; ``counts`` may begin with what an earlier part of the run counted."""
+    """Counts events and looks for predicates; ``counts`` may begin with what an earlier part of the run counted.
+
+    ``unit`` is the one in which numbers are read as times.
+    """
 
     def __init__(
         self,
@@ -43,7 +68,10 @@ class Tally:
         predicates: Iterable[str],
         dictionary: TermDictionary,
         counts: Mapping[str, int] | None = None,
+        *,
+        unit: TimeUnit = "s",
     ) -> None:
+        self._mistaken = mistaken_units(unit)
         self._streams = tuple(streams)
         self._dictionary = dictionary
         self.counts: Counter[str] = Counter(counts or {})
@@ -61,6 +89,11 @@ class Tally:
         for stream, count in enumerate(np.bincount(batch.streams).tolist()):
             if count:
                 self.counts[events_of(self._streams[stream])] += count
+        for unit, (first, last) in self._mistaken.items():
+            odd = (batch.times >= first) & (batch.times < last)
+            for stream, count in enumerate(np.bincount(batch.streams[odd]).tolist() if odd.any() else ()):
+                if count:
+                    self.counts[mistaken_of(unit, self._streams[stream])] += count
         if self._missing:
             self._look_for_missing(batch)
 

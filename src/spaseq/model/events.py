@@ -6,6 +6,7 @@ to their event.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,7 +17,15 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, RdfFormat, Triple, p
 from spaseq.errors import InvalidArgument, described
 from spaseq.model.entities import check_entities
 from spaseq.model.terms import Scopes, Term, scoped_label, stable_labels
-from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT, XSD, from_datetime, parse_instant
+from spaseq.temporal.instants import (
+    FIRST_INSTANT,
+    LAST_INSTANT,
+    XSD,
+    format_instant,
+    from_datetime,
+    mistaken_units,
+    parse_instant,
+)
 
 
 @runtime_checkable
@@ -130,6 +139,20 @@ def checked_instant(instant: int) -> int:
     raise InvalidArgument(
         f"the time {instant} lies outside the years 1 to 9999; an int counts microseconds since 1970"
     )
+
+
+def warn_of_unit(first: Event | GraphEvent) -> None:
+    """Warn if the time of a first event is an int that makes sense in a longer unit than microseconds."""
+    if not isinstance(first, Event) or not isinstance(first.time, int):
+        return
+    for unit, (begin, end) in mistaken_units("us").items():
+        if begin <= first.time < end:
+            factor, name = {"s": ("1_000_000", "seconds"), "ms": ("1_000", "milliseconds")}[unit]
+            warnings.warn(
+                f"the first event has the time {first.time}, which is {format_instant(first.time)}: an int counts microseconds; "
+                f"multiply {name} by {factor}, or give a datetime",
+                stacklevel=3,
+            )
 
 
 Events: TypeAlias = Iterable[Event | GraphEvent]

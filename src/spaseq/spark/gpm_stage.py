@@ -87,7 +87,9 @@ class MatchParts:
         mapper = mapper_of(job)
         mapper.mapped()  # those of earlier tasks
         asked = asked_predicates(task.program.query for task in job.tasks)
-        tally = None if job.counts is None else Tally(job.streams, asked, mapper.dictionary)
+        tally = None
+        if job.counts is not None:
+            tally = Tally(job.streams, asked, mapper.dictionary, unit=files.options.time_unit)
         work = _Task(mapper, place, "line", tally=tally)
         options = replace(
             files.options,

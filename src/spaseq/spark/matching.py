@@ -321,7 +321,8 @@ def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tupl
     if "time" in types:
         if not isinstance(types["time"], TimestampType):
             raise InvalidArgument(
-                f"the column `time` must be a timestamp, not {types['time'].simpleString()}"
+                f"the column `time` must be a timestamp, not {types['time'].simpleString()}; make one of epoch seconds with "
+                'F.timestamp_seconds("time"), of milliseconds with F.timestamp_millis("time")'
             )
         columns.append(F.unix_micros(F.col("time")).alias("time"))
     syntax = None

@@ -44,6 +44,8 @@ FIRST_INSTANT: Final = -62_135_596_800_000_000
 LAST_INSTANT: Final = 253_402_300_799_999_999
 """9999-12-31T23:59:59.999999Z, the latest instant that is read."""
 
+_PLAUSIBLE: Final = (788_918_400_000_000, 2_208_988_800_000_000)
+"""1995-01-01 and 2040-01-01, between which most data is from."""
 _SCALES: Final[dict[str, int]] = {"s": 6, "ms": 3, "us": 0, "ns": -3}
 _DAY: Final = 86_400_000_000
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
@@ -173,6 +175,22 @@ def parse_instant(lexical: str, datatype: str, unit: TimeUnit = "ms") -> int:
     if datatype in INTEGER_RANGES or datatype in (XSD + "decimal", XSD + "double", XSD + "float"):
         return _parse_number(lexical, datatype, unit)
     raise ValueError(f"a timestamp is a date-time, a date or a number, not a <{datatype}>")
+
+
+def mistaken_units(unit: TimeUnit) -> dict[TimeUnit, tuple[int, int]]:
+    """For every longer unit the instants from 1995 to 2040 in that unit, as they come out when they are read in ``unit``.
+
+    Epoch seconds of today that are read as milliseconds lie in January 1970:
+
+    >>> [format_instant(instant) for instant in mistaken_units("ms")["s"]]
+    ['1970-01-10T03:08:38.4Z', '1970-01-26T13:36:28.8Z']
+    """
+    longer = TIME_UNITS[: TIME_UNITS.index(unit)]
+    return {
+        other: (_PLAUSIBLE[0] // factor, _PLAUSIBLE[1] // factor)
+        for other in longer
+        for factor in (10 ** (_SCALES[other] - _SCALES[unit]),)
+    }
 
 
 @lru_cache(maxsize=4096)  # the events of matches have few different times for long

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -20,6 +24,7 @@ from spaseq.model.events import GraphEvent
 from spaseq.testing.files import nquads
 
 EX = "http://ex.org/"
+SOURCE = str(Path(spaseq.__file__).resolve().parents[1])
 QUERY = """PREFIX : <http://ex.org/> PREFIX o: <http://other.org/>
 SELECT ?k WITHIN 1 MINUTE SLIDING FROM STREAM S <http://ex.org/s> FROM STREAM T <http://ex.org/t>
 WHERE {{ SEQ ({seq})
@@ -39,6 +44,15 @@ def event(stream: str, second: int, name: str) -> GraphEvent:
     key, value = NamedNode(EX + "k"), Literal(second)
     triples = {Triple(key, NamedNode(EX + name), value), Triple(key, NamedNode(EX + "label"), value)}
     return GraphEvent(EX + stream, second * 1_000_000, frozenset(triples), NamedNode(f"{EX}{stream}{second}"))
+
+
+EVENT = event("s", 1, "temperature")
+ALONE = "PREFIX : <http://ex.org/> SELECT ?v FROM STREAM S :s WHERE { SEQ (A) DEFINE GPM A ON S { ?k :temperature ?v } }"
+SECONDS = '"1700000000"^^<http://www.w3.org/2001/XMLSchema#integer>'
+MISTAKEN = (
+    "all events of `S` lie in January 1970, where seconds land that are read in a shorter unit; "
+    "if its times are seconds, set "
+)
 
 
 @pytest.fixture
@@ -122,8 +136,8 @@ def test_what_was_counted_survives_a_restart(folder: Path) -> None:
 
 def test_a_file_that_is_cut_short_is_an_error_that_names_it(folder: Path) -> None:
     """Status 1 after everything that can be read was answered, and a complete output; skipping it is a choice."""
-    packed = gzip.compress(nquads(event("t", second, "humidity") for second in range(4, 2000)).encode())
-    Path("t.nq.gz").write_bytes(packed[:-4000])
+    packed = gzip.compress(nquads(event("t", second, "humidity") for second in range(4, 400)).encode())
+    Path("t.nq.gz").write_bytes(packed[:-500])
     Path("q.spaseq").write_text(text())
     command = ["run", "q.spaseq", "--engine", "local", "--stream", "S=s.nq", "--stream", "T=t.nq.gz"]
     done = CliRunner().invoke(main, [*command, "--output", "x.parquet"])
@@ -141,6 +155,49 @@ def test_hints_need_no_event_that_can_be_read(folder: Path) -> None:
     lines_ = Path("s.nq").read_text().splitlines(keepends=True)
     Path("s.nq").write_text("".join(sorted(lines_)))
     assert "`:temprature` never occurs; the data has `:temperature`" in lines(a="temprature")
+
+
+def test_epoch_seconds_read_as_milliseconds_are_told_with_the_cure(folder: Path) -> None:
+    """They land in January 1970; in the right unit nothing is said."""
+    Path("s.nq").write_text(re.sub(r'"[^"]*"\^\^<[^>]*dateTime>', SECONDS, nquads([EVENT])))
+    Path("q.spaseq").write_text(ALONE)
+    command = ["run", "q.spaseq", "--engine", "local", "--stream", "S=s.nq"]
+    assert f"note: {MISTAKEN}`--time-unit s`\n" in CliRunner().invoke(main, command).stderr
+    assert "1970" not in CliRunner().invoke(main, [*command, "--time-unit", "s"]).stderr
+
+
+WARNED = f"""
+import spaseq
+query = {ALONE!r}
+assert len(list(spaseq.run(query, {{"S": "s.nq"}}))) == 1
+spaseq.Engine(query).push(spaseq.Event("S", 1_700_000_000, []))
+list(spaseq.run(query, {{"S": [spaseq.Event("S", 1_700_000_000_000, [])]}}))
+engine = spaseq.Engine(query)
+engine.push([spaseq.Event("S", 0, []), spaseq.Event("S", 1_700_000_000, [])])
+engine.push(spaseq.Event("S", 1_700_000_000_000_000, []))
+"""
+
+
+def test_python_warns_of_times_in_another_unit(folder: Path) -> None:
+    """Files at their end, events at the first one; times of today, and of tests that begin at zero, bring no warning.
+
+    In a process of its own: warnings are global, and threads of other tests may change how they are shown.
+    """
+    Path("s.nq").write_text(re.sub(r'"[^"]*"\^\^<[^>]*dateTime>', SECONDS, nquads([EVENT])))
+    done = subprocess.run(
+        [sys.executable, "-c", WARNED],
+        env={**os.environ, "PYTHONPATH": SOURCE},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first = "the first event has the time {}, which is {}: an int counts microseconds; multiply {}, or give a datetime"
+    told = re.findall("UserWarning: (.*)", done.stderr)
+    assert told == [
+        f'{MISTAKEN}`time_unit="s"`',
+        first.format("1700000000", "1970-01-01T00:28:20Z", "seconds by 1_000_000"),
+        first.format("1700000000000", "1970-01-20T16:13:20Z", "milliseconds by 1_000"),
+    ]
 
 
 def test_the_nearest_name_is_found_by_its_local_part() -> None:

@@ -8,7 +8,7 @@ part that was read before is passed over.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final, cast
@@ -218,7 +218,13 @@ def _settled(source: Source, reader: ByteReader, begin: Cut, options: ReadOption
         return cut, None
     step = parser.step(data, line, End())
     end = _cut(begin, consumed + len(data), line + step.lines, parser)
-    return cut, None if step.bad else end
+    return cut, None if step.bad and _may_be_mended(source, data, step.bad) else end
+
+
+def _may_be_mended(source: Source, data: bytes, bad: Sequence[BadInput]) -> bool:
+    """True unless the bad input at the end of a text stays bad whatever follows: whole lines that are wrong."""
+    whole = source.format in ("nquads", "ntriples") and data.endswith(b"\n")
+    return not whole or any(each.fault for each in bad)
 
 
 def _parser(source: Source, options: ReadOptions) -> LineReader | TrigReader | JsonLdReader:

@@ -11,6 +11,7 @@ from spaseq.algebra.events import Stream
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.engine.follow import Look, Watch
 from spaseq.engine.opening import InputOptions
+from spaseq.io.bad_input import BadInput, OnBad
 from spaseq.io.growing import read_source
 from spaseq.model.dictionary import TermDictionary
 
@@ -31,6 +32,7 @@ class Follower:
 
     def __init__(self, folder: Path, marks: tuple[Bookmark, ...] = ()) -> None:
         self.folder, self.now, self.times = folder, 1_000_000.0, list[int]()
+        self.bad: OnBad = lambda bad: pytest.fail(str(bad))
         self.watch = Watch(
             [(STREAM, [folder])], InputOptions(), round(SETTLE * 1e6), marks, clock=lambda: self.now
         )
@@ -50,7 +52,7 @@ class Follower:
             int(time) // 1000
             for item in look.files
             for source in item.sources
-            for batch in read_source(source, "urn:s", 0, TermDictionary(), InputOptions().read, pytest.fail)
+            for batch in read_source(source, "urn:s", 0, TermDictionary(), InputOptions().read, self.bad)
             for time in batch.times
         ]
         self.watch.keep(look.marks)
@@ -105,6 +107,18 @@ def test_an_event_that_is_not_complete_is_waited_for_however_long_it_takes(follo
         follower.look(later=SETTLE)
         assert len(follower.times) == (2 if name == "a.nq" else 1)
     assert follower.watch.unfinished == ()
+
+
+def test_a_whole_line_that_is_wrong_is_told_when_the_file_stands_still(follower: Follower) -> None:
+    """Nothing that follows makes it right, so it does not keep the last event waiting, nor itself from being told."""
+    follower.write("a.nq", event(1) + "<urn:s> <urn:p> 1 <urn:g2> .\n")
+    bad: list[BadInput] = []
+    follower.bad = bad.append
+    assert follower.look(later=SETTLE).unfinished == ()
+    assert (follower.times, [each.position for each in bad]) == ([1], [3])
+    follower.write("a.nq", event(3))
+    follower.look(later=SETTLE)
+    assert (follower.times, len(bad)) == ([3], 1)
 
 
 def test_a_file_that_is_old_is_taken_at_first_sight(follower: Follower) -> None:

@@ -112,6 +112,10 @@ class LimitReached(SpaseqError):
     """Work that would take the machine was ended; the message names the limit and how to change it."""
 
 
+class IncompatibleCheckpoint(SpaseqError):
+    """A checkpoint that this run cannot take up; says which part differs, and what to do."""
+
+
 class MissingPackage(InvalidArgument, ImportError):
     """An optional package that is not installed; the message says how to install it."""
 

@@ -66,9 +66,14 @@ class Settings:
     file_bytes: int = _threshold(1 << 16, 37, "bytes taken at a time from a compressed or framed file")
     inflated_bytes: int = _threshold(1 << 20, 61, "bytes that a compressed file gives at a time")
     scanned_bytes: int = _threshold(
-        1 << 20, 89, "bytes read at a time where only line breaks or the end are looked for"
+        1 << 20, 89, "bytes read at a time where only line breaks, the end or a digest are looked for"
     )
     rewritten_bytes: int = _threshold(1 << 16, 150, "bytes in which the byte kernel rewrites a literal")
+    digested_bytes: int = _threshold(
+        1 << 30,
+        100,
+        "bytes of the files of a run that are read to notice a change; of more, samples and the time of change",
+    )
     compared_triples: int = _threshold(
         16, 2, "triples of an event up to which equal ones are found pair by pair"
     )

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
 
 from spaseq import spark as sps
-from spaseq.engine.checkpoint import IncompatibleCheckpoint
+from spaseq.errors import IncompatibleCheckpoint
 from spaseq.spark.bad_events import quarantined
 from spaseq.spark.packing import STATE_VERSION
 from spaseq.spark.problems import problem_of

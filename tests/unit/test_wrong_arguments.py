@@ -188,7 +188,8 @@ OWN_WORDS = {
     "engine/output.py": "only `spaseq run` has an output",
     "spark/command.py": "only `spaseq run` has requests",
     "spark/session.py": "sessions are made by `spaseq run` and `spaseq demo`",
-    "spark/run_batches.py": "checkpoints are those of `spaseq run`",
+    "engine/checkpoint.py": "checkpoints are those of `spaseq run`",
+    "spark/run_folder.py": "the same",
     "spark/places.py": "options of spark-submit",
 }
 

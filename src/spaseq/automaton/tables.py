@@ -11,7 +11,7 @@ from spaseq.algebra.events import Assignment, Condition, EventWindow, TimeWindow
 from spaseq.algebra.expressions import Term
 from spaseq.automaton.conditions import stack_code
 from spaseq.automaton.program import BEGIN, LOOKS_BACK, RECALL, WAIT, SequenceProgram, Subscription
-from spaseq.model.packing import Damaged, Field, Range
+from spaseq.model.packing import LARGEST, SHORT, Damaged, Field, Range
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 
 Ints = npt.NDArray[np.int32]
@@ -329,7 +329,7 @@ class Store(NamedTuple):
 
 
 INSTANT: Final[Range] = (FIRST_INSTANT, LAST_INSTANT + 1)
-COUNT: Final[Range] = (0, 1 << 62)
+COUNT: Final[Range] = (0, LARGEST)
 """Numbers that are counted on and never come near their limit."""
 
 STORE_FIELDS: Final[dict[str, Field]] = {
@@ -349,7 +349,7 @@ STORE_FIELDS: Final[dict[str, Field]] = {
         },
     ),
     "ids": Field(np.int32, ("partials", "id slots"), (0, "ids")),
-    "counters": Field(np.int32, ("partials", "counters"), (0, 1 << 30)),
+    "counters": Field(np.int32, ("partials", "counters"), (0, SHORT.max // 2)),
     "events": Field(np.int64, ("partials", "width"), (-1, "serials")),
     "runs": Field(
         np.int64, ("runs", UNTIL + 1), columns={OF: (0, "partials"), IN: (0, "transitions"), ALIVE: (0, 2)}

@@ -16,7 +16,7 @@ from spaseq.cli.arguments import in_options, labels, language_of, pair
 from spaseq.cli.engines import chosen_engine, input_bytes
 from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
 from spaseq.cli.run_options import Arguments, run_options
-from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError
 from spaseq.settings import settings
 
 if TYPE_CHECKING:
@@ -248,7 +248,6 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 @contextmanager
 def _ending() -> Iterator[None]:
     """Turn whatever ends a run into a sentence and an exit status; never a traceback for what users do."""
-    from spaseq.engine.checkpoint import IncompatibleCheckpoint
     from spaseq.engine.snapshot import IncompatibleSnapshot
 
     try:

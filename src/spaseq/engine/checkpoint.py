@@ -1,47 +1,30 @@
 """Checkpoints: what a killed run needs to go on with nothing lost and nothing twice.
 
-A checkpoint is one file that is replaced as a whole. It says how far the input was handled, how long the
-output was then, and what the machines knew (their snapshots). The input is cut only between two instants,
-so "how far" is an instant: a resumed run reads its files again and passes over the events up to it.
+A checkpoint is one file that is replaced as a whole; the one before is kept in case it is damaged. It says what the run is,
+how far the input was handled, how long the output was then, and what the machines knew (their snapshots). The input is cut
+only between two instants, so "how far" is an instant: a resumed run reads its files again and passes over the events up to it.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from spaseq.engine.bookmarks import Bookmark
+from spaseq.engine.generations import AGAIN, Generations, as_bytes, other_version
+from spaseq.engine.identity import check_identity
 from spaseq.engine.lock import DirectoryLock
-from spaseq.errors import InvalidArgument, SpaseqError
-from spaseq.io.sources import Source
+from spaseq.errors import IncompatibleCheckpoint, InvalidArgument
+from spaseq.io.written import Written
+from spaseq.model.packing import LARGEST, LONG, Damaged, reading, whole_number
 
-VERSION: Final = 2
-FILE: Final = "checkpoint.zip"
-_HEADER: Final = "run.json"
-
-
-class IncompatibleCheckpoint(SpaseqError):
-    """A checkpoint that this run cannot take up; says which part differs, and what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileState:
-    """A file as it was: what tells whether it is still the same."""
-
-    path: str
-    size: int
-    changed: int
-
-    @staticmethod
-    def of(source: Source) -> FileState:
-        """The present state of a file."""
-        status = source.path.stat()
-        return FileState(str(source.path), status.st_size, status.st_mtime_ns)
+VERSION: Final = 3
+FILE: Final = "checkpoint"
+SPARK_FILE: Final = "run.json"
+"""What a checkpoint of a run on Spark has instead."""
+_OLD_FILE: Final = "checkpoint.zip"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +42,8 @@ class Progress:
     reached: int | None = None
     events: int = 0
     matches: tuple[int, ...] = ()
-    output: int = 0
-    quarantine: int = 0
+    output: Written = field(default_factory=Written)
+    quarantine: Written = field(default_factory=Written)
     counts: Mapping[str, int] = field(default_factory=dict)
     told: Mapping[str, int] = field(default_factory=dict)
     bad: int = 0
@@ -70,6 +53,11 @@ class Progress:
     taken: tuple[Bookmark, ...] = ()
     current: tuple[Bookmark, ...] = ()
     latest: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def reported(self) -> int:
+        """How much bad input was reported, late events aside."""
+        return sum(self.told.values()) + self.bad
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,34 +69,77 @@ class Checkpoint:
     machines: tuple[bytes, ...]
 
 
-def save(directory: Path, checkpoint: Checkpoint) -> None:
-    """Replace the checkpoint in a directory; a crash leaves the old one or the new one, never a mixture."""
-    fresh = directory / f".{FILE}.new"
-    header = {
-        "version": VERSION,
-        "identity": checkpoint.identity,
-        "progress": asdict(checkpoint.progress),
-        "machines": len(checkpoint.machines),
-    }
-    with fresh.open("wb") as file:
-        with zipfile.ZipFile(file, "w") as archive:
-            archive.writestr(_HEADER, json.dumps(header))
-            for number, blob in enumerate(checkpoint.machines):
-                archive.writestr(f"machine-{number}", blob)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(directory / FILE)
-    _sync_directory(directory)
+class CheckpointFile:
+    """The checkpoint in a directory, in two generations."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._generations = Generations(directory, FILE, VERSION)
+
+    @property
+    def note(self) -> str | None:
+        """What was wrong with the newest generation, if the one before was taken."""
+        return self._generations.note
+
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Replace the checkpoint; a crash leaves the old one or the new one, never a mixture."""
+        header = {"identity": checkpoint.identity, "progress": asdict(checkpoint.progress)}
+        blobs = {f"machine-{number}": as_bytes(blob) for number, blob in enumerate(checkpoint.machines)}
+        self._generations.save(header, blobs)
+
+    def load(self, identity: Mapping[str, Any]) -> Checkpoint | None:
+        """The checkpoint, None if there is none; one of another run is an error."""
+        if (self._directory / SPARK_FILE).exists():
+            raise IncompatibleCheckpoint(
+                f"`{self._directory}` is a checkpoint of `--engine spark`; resume it with that, or use another directory"
+            )
+        found = self._generations.load()
+        if found is None and (self._directory / _OLD_FILE).exists():
+            raise other_version(self._directory / _OLD_FILE, 2, VERSION)
+        if found is None:
+            return None
+        header, arrays = found
+        try:
+            with reading():
+                check_identity(self._directory, header["identity"], identity)
+                blobs = [arrays[f"machine-{number}"].tobytes() for number in range(len(arrays))]
+                if len(blobs) != len(header["progress"]["matches"]):
+                    raise Damaged("it has too many queries or too few")
+                return Checkpoint(header["identity"], _progress(header["progress"]), tuple(blobs))
+        except Damaged as error:
+            raise IncompatibleCheckpoint(
+                f"the checkpoint in `{self._directory}` is damaged ({error}); {AGAIN}"
+            ) from None
 
 
-def _sync_directory(directory: Path) -> None:
-    if os.name == "nt":  # directories cannot be opened there
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def is_local(directory: Path) -> bool:
+    """True if a directory holds a checkpoint of a run in one process."""
+    return Generations(directory, FILE, VERSION).exists or (directory / _OLD_FILE).exists()
+
+
+def _progress(saved: dict[str, Any]) -> Progress:
+    """How far a run has come, as a checkpoint says it, if it can be so."""
+    counts = {**saved, **{f"matches of {number}": each for number, each in enumerate(saved["matches"])}}
+    for name in ("events", "bad", "late", *(name for name in counts if name.startswith("matches of "))):
+        whole_number(counts, name, 0, LARGEST)
+    for known in (
+        saved["told"],
+        saved["counts"],
+        saved["latest"],
+        {name: saved[name] for name in ("reached", "clock")},
+    ):
+        for name, value in known.items():
+            if value is not None:
+                whole_number(known, name, LONG.min, LONG.max + 1)
+    marks = {name: tuple(map(Bookmark.from_dict, saved[name])) for name in ("taken", "current")}
+    files = {name: as_written(saved[name]) for name in ("output", "quarantine")}
+    return Progress(**{**saved, **marks, **files, "matches": tuple(saved["matches"])})
+
+
+def as_written(saved: Mapping[str, Any]) -> Written:
+    """What a checkpoint says that was written to a file."""
+    whole_number(saved, "size", 0, LARGEST)
+    return Written(saved["size"], str(saved["digest"]))
 
 
 def hold(directory: Path) -> DirectoryLock:
@@ -120,57 +151,3 @@ def hold(directory: Path) -> DirectoryLock:
         raise InvalidArgument(
             f"the checkpoint directory `{directory}` cannot be used: {error.strerror}"
         ) from None
-
-
-def load(directory: Path, identity: Mapping[str, Any]) -> Checkpoint | None:
-    """The checkpoint in a directory, None if there is none; one of another run is an error."""
-    path = directory / FILE
-    if not path.exists():
-        return None
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read(_HEADER))
-            machines = tuple(archive.read(f"machine-{number}") for number in range(header["machines"]))
-        version, known = header["version"], header["identity"]
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise IncompatibleCheckpoint(f"`{path}` is not a checkpoint, or it is damaged: {error}") from None
-    if version != VERSION:
-        raise IncompatibleCheckpoint(
-            f"`{path}` has version {version}, this release reads version {VERSION}; finish the run with the "
-            "release that wrote it, or remove the checkpoint to start again"
-        )
-    check_identity(directory, known, identity)
-    progress = header["progress"]
-    marks = {name: tuple(map(Bookmark.from_dict, progress[name])) for name in ("taken", "current")}
-    fields = {**progress, "matches": tuple(progress["matches"]), **marks}
-    return Checkpoint(known, Progress(**fields), machines)
-
-
-def check_identity(directory: Path, known: Mapping[str, Any], identity: Mapping[str, Any]) -> None:
-    """Say what differs between the run of a checkpoint and this one."""
-    present = json.loads(json.dumps(identity))  # tuples are lists there
-    for part in present:
-        if known.get(part) != present[part]:
-            raise IncompatibleCheckpoint(
-                f"the checkpoint in `{directory}` belongs to another run: {_difference(part, known.get(part), present[part])}; "
-                "use another directory, or remove the checkpoint to start again"
-            )
-
-
-def _difference(part: str, known: object, present: object) -> str:
-    if part == "inputs" and isinstance(known, list) and isinstance(present, list):
-        before, now = {str(item) for item in known}, {str(item) for item in present}
-        files = [item[1] for item in [*known, *present] if str(item) in before ^ now]
-        return f"the input `{files[0]}` is new, gone or changed" if files else "the inputs have another order"
-    if part == "queries":
-        return "the queries differ"
-    return f"{part} was `{known}` and is `{present}`"
-
-
-def inputs_identity(files: Sequence[tuple[str, Source]]) -> list[list[object]]:
-    """The input files of a run: stream, path, size, time of change."""
-    found: list[list[object]] = []
-    for iri, source in files:
-        state = FileState.of(source)
-        found.append([iri, state.path, state.size, state.changed])
-    return found

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
-from spaseq.engine.checkpoint import Checkpoint, Progress, hold, inputs_identity, load, save
+from spaseq.engine.checkpoint import Checkpoint, CheckpointFile, Progress, hold
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.embedded import as_knowledge, wall_clock
 from spaseq.engine.follow import watch
+from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import StreamInput, declared_streams, resolve_streams
 from spaseq.engine.live import LivePipes
 from spaseq.engine.notices import Notices, Tell, silent
@@ -33,6 +33,7 @@ from spaseq.io.bad_input import BadInputHandler
 from spaseq.io.layouts import FOLLOWED
 from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.sample import sampled_predicates
+from spaseq.io.written import check_written
 
 PATIENCE: Final = 0.5
 """Seconds that a step may go on after a signal, so that its end can be kept in a checkpoint."""
@@ -69,18 +70,26 @@ class LocalRun:
         self._held = ExitStack()
         """What must be given back at the end: the checkpoint directory."""
         if request.checkpoint is not None:
-            self._identity = self._make_identity()
             with ExitStack() as stack:
                 stack.callback(hold(request.checkpoint).release)
-                self._load(request.checkpoint)
+                self._identity = self._make_identity()
+                self._checkpoint = CheckpointFile(request.checkpoint)
+                self._load()
                 self._held = stack.pop_all()
 
     def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
         """Do the work; the status is shown after every portion, bad and late input is told as it comes."""
         with self._held as stack:
+            if self.resumed and self._checkpoint.note is not None:
+                tell(self._checkpoint.note)
             if self.progress.finished:
-                return Report(Status(self.progress.events, sum(self.progress.matches)), already_done=True)
+                return Report(self._status(), already_done=True)
             return _Work(self, stack, Notices(tell)).run(show)
+
+    def _status(self) -> Status:
+        """How the run stood at its last checkpoint."""
+        known = self.progress
+        return Status(known.events, sum(known.matches), bad=known.reported, late=known.late)
 
     # --- checkpoints ----------------------------------------------------------------------------
 
@@ -88,21 +97,24 @@ class LocalRun:
         """What two parts of one run must agree on."""
         request = self.request
         files = [
-            (item.stream.iri, source)
+            (item.stream.iri, source.path)
             for item in self.inputs
             if isinstance(item, StreamFiles)
             for source in item.sources
         ]
-        given = [list(item) for item in request.streams] if request.follow else inputs_identity(files)
+        given = [list(item) for item in request.streams] if request.follow else files_identity(files)
         return request.identity(given, self.format)
 
-    def _load(self, directory: Path) -> None:
+    def _load(self) -> None:
         """Take up the checkpoint, if there is one."""
-        found = load(directory, self._identity)
+        found = self._checkpoint.load(self._identity)
         if found is None:
             return
         self.resumed, self.progress = True, found.progress
         if found.progress.finished:
+            output, written = self.request.output, found.progress.output
+            if output is not None and written.digest:
+                check_written(output, "output", written, whole=True)
             return
         for number, (run, blob) in enumerate(zip(self.session.runs, found.machines, strict=True)):
             restore_machine(run.machine, blob, self.buffer if number == 0 else None)
@@ -110,12 +122,11 @@ class LocalRun:
 
     def save(self, progress: Progress) -> None:
         """Write a checkpoint."""
-        assert self.request.checkpoint is not None
         blobs = tuple(
             snapshot_machine(run.machine, self.buffer if number == 0 else None)
             for number, run in enumerate(self.session.runs)
         )
-        save(self.request.checkpoint, Checkpoint(self._identity, progress, blobs))
+        self._checkpoint.save(Checkpoint(self._identity, progress, blobs))
 
     # --- input ----------------------------------------------------------------------------------
 
@@ -166,8 +177,10 @@ class _Work:
         self._run = run
         self._stack = stack
         self._session = run.session
-        length = progress.output if run.resumed else None
-        self._out = stack.enter_context(Output(request.output, length=length))
+        output, quarantine = (progress.output, progress.quarantine) if run.resumed else (None, None)
+        self._out = stack.enter_context(
+            Output(request.output, kept=request.checkpoint is not None, resumed=output)
+        )
         self._sink = Sink(
             run.session,
             request.queries,
@@ -177,11 +190,10 @@ class _Work:
             timestamp_predicate=request.input.read.timestamp_predicate,
             written=sum(progress.matches),
         )
-        self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resume=run.resumed))
-        if run.resumed:
-            self._quarantine.cut(progress.quarantine)
-        kept = self._quarantine if request.on_bad_input == "quarantine" else None
-        handler = BadInputHandler(request.on_bad_input, kept)
+        self._quarantine: QuarantineFile | None = None
+        if request.on_bad_input == "quarantine":
+            self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resumed=quarantine))
+        handler = BadInputHandler(request.on_bad_input, self._quarantine)
         self._reports = Reports(
             handler,
             run.session.dictionary,
@@ -198,7 +210,7 @@ class _Work:
         self._midway = False
         self._patience = 0.0 if request.checkpoint is None else PATIENCE
         counts = tuple(each.matches for each in run.session.runs)
-        self._first = replace(progress, output=self._out.length, matches=counts)
+        self._first = replace(progress, output=self._out.written, matches=counts)
         self._supply: Supply | None = None
         self._expected: int | None = None
         self._save(self._first)
@@ -292,7 +304,7 @@ class _Work:
         progress = Progress(
             events=self._tally.events,
             matches=tuple(run.matches for run in self._session.runs),
-            output=self._out.length,
+            output=self._out.written,
             counts=self._counts(),
             told=self._reports.told,
             bad=self._reports.done,
@@ -306,7 +318,8 @@ class _Work:
         if self._run.request.checkpoint is None:
             return
         self._out.sync()
-        self._run.save(replace(progress, quarantine=self._quarantine.sync()))
+        kept = self._run.progress.quarantine if self._quarantine is None else self._quarantine.sync()
+        self._run.save(replace(progress, quarantine=kept))
         self._saved, self._changed = time.monotonic(), False
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from spaseq.algebra.events import SelectForm
 from spaseq.engine.answers import Answers
-from spaseq.engine.checkpoint import IncompatibleCheckpoint
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.session import QueryRun, Session, form_of
 from spaseq.errors import InvalidArgument, SpaseqError
@@ -25,6 +24,7 @@ from spaseq.io.results import (
     format_by_name,
     result_writer,
 )
+from spaseq.io.written import Digest, Written, cut_to_written
 
 if TYPE_CHECKING:
     from spaseq.engine.request import RunRequest
@@ -33,25 +33,28 @@ if TYPE_CHECKING:
 class Output(io.RawIOBase):
     """A file or standard output that counts its bytes; a file whose name ends in ``.gz`` or ``.zst`` is compressed.
 
-    A resumed run goes on at the length that its checkpoint recorded; whatever was written after that is
-    dropped, since it will be written again.
+    A run that is ``kept`` in checkpoints keeps a digest of what it writes. A resumed one goes on where its checkpoint
+    says, ``resumed``; whatever was written after that is dropped, since it will be written again.
     """
 
-    def __init__(self, path: Path | None, *, length: int | None = None) -> None:
-        self._muted = length is not None
-        self.length = length or 0
+    def __init__(self, path: Path | None, *, kept: bool = False, resumed: Written | None = None) -> None:
+        self._muted = resumed is not None
+        self.length = resumed.size if resumed is not None else 0
         """How many bytes were written."""
+        self._digest: Digest | None = None
         self._owned = path is not None
         self._packer: BinaryIO | None = None
         if path is None and sys.stdout is None:
             raise SpaseqError("standard output is closed, so matches cannot be written; give --output PATH")
         if path is None:
             self._file = cast("BinaryIO", sys.stdout.buffer)
-        elif length:
-            self._file = _reopened(path, length)
+        elif resumed is not None and resumed.size and resumed.digest:
+            self._digest = cut_to_written(path, "output", resumed)
+            self._file = path.open("ab")
         else:
             self._file = path.open("wb")
             self._packer = _packer(self._file, compression_of(path))
+            self._digest = Digest() if kept and path.is_file() else None
 
     def writable(self) -> bool:
         """Always: this is a sink."""
@@ -61,10 +64,17 @@ class Output(io.RawIOBase):
         """Write some bytes; while a resumed run makes its writers, nothing: their heads are there already."""
         if not self._muted:
             left = memoryview(data)
+            if self._digest is not None:
+                self._digest.update(left)
             while left:  # unbuffered standard output may take only a part
                 left = left[(self._packer or self._file).write(left) :]
             self.length += len(data)
         return len(data)
+
+    @property
+    def written(self) -> Written:
+        """What was written, as a checkpoint keeps it."""
+        return Written(self.length, "") if self._digest is None else self._digest.written
 
     def tell(self) -> int:
         """How many bytes were written, as writers of Parquet ask."""
@@ -84,7 +94,7 @@ class Output(io.RawIOBase):
     def sync(self) -> None:
         """Hand everything to the disk, where there is one."""
         self.flush()
-        if self._owned:
+        if self._digest is not None:  # else it is no file
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
@@ -109,19 +119,6 @@ def _packer(file: BinaryIO, compression: str | None) -> BinaryIO | None:
             return cast("BinaryIO", ZstdCompressor().stream_writer(file, closefd=False))
         case _:
             return None
-
-
-def _reopened(path: Path, length: int) -> BinaryIO:
-    """A file cut to the length at which a run is to go on."""
-    if not path.exists() or path.stat().st_size < length:
-        raise IncompatibleCheckpoint(
-            f"the output `{path}` is not what the checkpoint knows: it should have at least {length:,} bytes; "
-            "bring it back, or remove the checkpoint to start again"
-        )
-    file = path.open("r+b")
-    file.truncate(length)
-    file.seek(length)
-    return file
 
 
 def chosen_format(request: RunRequest) -> OutputFormat:

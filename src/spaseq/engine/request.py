@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.opening import InputOptions
 from spaseq.engine.paths import Reads, check_paths
@@ -62,7 +63,8 @@ class RunRequest:
         return {
             "queries": [[item.name, fingerprint(item.query)] for item in self.queries],
             "inputs": inputs,
-            "background graphs": [list(item) for item in self.knowledge],
+            "background graphs": files_identity(self.knowledge),
+            "rdfs": self.rdfs,
             "format": self.input.file_format,
             "lateness": self.input.lateness,
             "timestamp predicate": read.timestamp_predicate,
@@ -70,6 +72,7 @@ class RunRequest:
             "triples per event": read.triples_per_event,
             "layout": read.layout,
             "output": str(self.output),
+            "quarantine": str(self.quarantine),
             "output format": output_format,
             "provenance": self.provenance,
             "follow": self.follow,

@@ -27,6 +27,9 @@ from spaseq.engine.reorder import ReorderBuffer
 from spaseq.errors import SpaseqError
 from spaseq.model.batch import BATCH_FIELDS, EventBatch
 from spaseq.model.packing import (
+    LARGEST,
+    LONG,
+    SHORT,
     Arrays,
     Damaged,
     Field,
@@ -45,28 +48,26 @@ VERSION: Final = 4
 """The version of the format; any change to what a run carries makes a new one."""
 
 _Item = TypeVar("_Item")
-_WHOLE: Final = np.iinfo(np.int64)
-_MOST: Final = 1 << 62
 _ANSWER_FIELDS: Final[dict[str, Field]] = {
     "answers.time": Field(np.int64, ("answers",), INSTANT),
     "answers.start": Field(np.int64, ("answers",), INSTANT),
     "answers.ids": Field(np.int32, ("answers", "answer columns"), (0, "ids")),
-    "answers.counts": Field(np.int64, ("answers or none",), (1, 1 << 31)),
+    "answers.counts": Field(np.int64, ("answers or none",), (1, SHORT.max)),
     "answers.events": Field(
         np.int64, ("matched", 4), columns={0: (0, "gpms"), 1: (0, "streams"), 2: INSTANT, 3: (0, "ids")}
     ),
     "answers.digests": Field(np.uint8, ("matched", 32)),
     "ranks.keys": Field(np.int32, ("ranked",), (0, "keys")),
     "ranks.last": Field(np.int64, ("ranked",), INSTANT),
-    "ranks.counts": Field(np.int64, ("ranked",), (1, 1 << 31)),
+    "ranks.counts": Field(np.int64, ("ranked",), (1, SHORT.max)),
     "ranks.events": Field(np.int64, ("rank events",), (0, "serials")),
 }
 """Answers that wait; of every one how many events it has, and of each its GPM, its stream, its time, its name."""
 _OTHER_FIELDS: Final[dict[str, Field]] = {
     "scopes.keys": Field(np.uint64, ("scopes",)),
-    "scopes.counts": Field(np.int64, ("scopes",), (1, _MOST)),
+    "scopes.counts": Field(np.int64, ("scopes",), (1, LARGEST)),
     "numbering.keys": Field(np.uint8, ("numbered", 32)),
-    "numbering.counts": Field(np.int64, ("numbered",), (1, _MOST)),
+    "numbering.counts": Field(np.int64, ("numbered",), (1, LARGEST)),
 }
 
 
@@ -224,10 +225,10 @@ def _restore(machine: Machine, blob: bytes, buffer: ReorderBuffer | None) -> Non
         )
     arrays = {name: array.copy() for name, array in views.items()}  # kernels write into some of them
     texts = _terms(header, arrays)
-    numbers = {name: whole_number(header, name, 0, _MOST) for name in ("live", "peak", "next", "kept")}
+    numbers = {name: whole_number(header, name, 0, LARGEST) for name in ("live", "peak", "next", "kept")}
     _check(machine, header, arrays, len(texts), numbers["next"])
     if buffer is not None:
-        times = [whole_number(header, name, _WHOLE.min, _WHOLE.max + 1) for name in ("watermark", "latest")]
+        times = [whole_number(header, name, LONG.min, LONG.max + 1) for name in ("watermark", "latest")]
         _check_held(arrays, {"ids": len(texts) + 1, "streams": len(machine.program.streams)})
     # Nothing is wrong with it: from here on the machine changes.
     ids = np.array([0, *machine.dictionary.encode_texts(texts)], np.int32)
@@ -247,7 +248,7 @@ def _restore(machine: Machine, blob: bytes, buffer: ReorderBuffer | None) -> Non
         machine.open_answers = _answers(machine, arrays, ids)
     _restore_log(machine, arrays, ids, numbers)
     if machine.numbering is not None:
-        machine.numbering.instant = whole_number(header, "instant", _WHOLE.min, _WHOLE.max + 1)
+        machine.numbering.instant = whole_number(header, "instant", LONG.min, LONG.max + 1)
         keys = [row.tobytes() for row in arrays["numbering.keys"]]
         machine.numbering.counts = dict(zip(keys, arrays["numbering.counts"].tolist(), strict=True))
     if buffer is not None:

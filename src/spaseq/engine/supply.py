@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.engine.checkpoint import IncompatibleCheckpoint, Progress
+from spaseq.engine.checkpoint import Progress
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.follow import INTERVAL, Watch
 from spaseq.engine.live import INTERVAL as LIVE_INTERVAL
@@ -18,6 +18,7 @@ from spaseq.engine.opening import Opened, Opener, StreamFiles
 from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
 from spaseq.engine.replay import Merge, Portion, after
 from spaseq.engine.reports import Reports
+from spaseq.errors import IncompatibleCheckpoint
 from spaseq.io.sources import Source
 from spaseq.io.survey import NEVER
 from spaseq.model.batch import EventBatch

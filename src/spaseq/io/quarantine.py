@@ -5,30 +5,38 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import BinaryIO
 
 from spaseq.io.bad_input import BadInput
+from spaseq.io.written import Digest, Written, cut_to_written
 
 
 class QuarantineFile:
     """Keeps bad input in a file: reason, source, position, its unit, and an excerpt of the text.
 
-    The file is opened at the first write. ``resume`` appends to what an earlier part of the same run wrote.
+    The file is opened at the first write. With ``resumed`` it goes on after what an earlier part of the same run wrote.
     """
 
-    __slots__ = ("_file", "count", "path", "resume")
+    __slots__ = ("_digest", "_file", "_resumed", "count", "path")
 
-    def __init__(self, path: str | Path, *, resume: bool = False) -> None:
+    def __init__(self, path: str | Path, *, resumed: Written | None = None) -> None:
         self.path = Path(path)
-        self.resume = resume
         self.count = 0
-        self._file: TextIO | None = None
+        self._file: BinaryIO | None = None
+        self._resumed = resumed is not None and resumed.size > 0
+        self._digest = Digest()
+        if resumed is not None:
+            self._digest = cut_to_written(self.path, "quarantine", resumed)
+            if not self._resumed and self.path.is_file():
+                self.path.unlink()
 
     def write(self, bad: BadInput) -> None:
         """Keep one piece of bad input."""
         if self._file is None:
-            self._file = self.path.open("a" if self.resume else "w", encoding="utf-8", errors="replace")
-        self._file.write(bad.to_json() + "\n")
+            self._file = self.path.open("ab" if self._resumed else "wb")
+        line = (bad.to_json() + "\n").encode("utf-8", "replace")
+        self._digest.update(line)
+        self._file.write(line)
         self.count += 1
 
     def flush(self) -> None:
@@ -36,21 +44,14 @@ class QuarantineFile:
         if self._file is not None:
             self._file.flush()
 
-    def sync(self) -> int:
-        """Hand everything to the disk; how many bytes this run, with its earlier parts, has kept."""
+    def sync(self) -> Written:
+        """Hand everything to the disk; what this run, with its earlier parts, has kept."""
         if self._file is not None:
             self._file.flush()
+            if not self.path.is_file():
+                return Written(0, "")
             os.fsync(self._file.fileno())
-        kept = self._file is not None or self.resume
-        return self.path.stat().st_size if kept and self.path.exists() else 0
-
-    def cut(self, length: int) -> None:
-        """Drop what an earlier part of the run kept after its last checkpoint: it will come again."""
-        if self.path.exists():
-            if length:
-                os.truncate(self.path, length)
-            else:
-                self.path.unlink()
+        return self._digest.written
 
     def close(self) -> None:
         """Close the file, if it was ever opened."""

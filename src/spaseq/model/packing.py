@@ -24,6 +24,9 @@ Size: TypeAlias = int | str
 Range: TypeAlias = tuple[Size, Size]
 """The least number, and the one before which all must lie."""
 
+LARGEST: Final = 1 << 62
+"""Before this all counts must lie; they are added to, and never come near it."""
+SHORT, LONG = np.iinfo(np.int32), np.iinfo(np.int64)
 _MAGIC: Final = b"spaseq"
 _HEAD: Final = struct.Struct("<6sBIQ")
 """Magic, version, checksum of what follows, length of the header."""

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from spaseq.engine.machine import FOREVER
-from spaseq.model.packing import Damaged, OtherVersion, whole_number
+from spaseq.model.packing import LARGEST, Damaged, OtherVersion, whole_number
 from spaseq.settings import settings
 from spaseq.spark.blocks import Block, concat_blocks
 from spaseq.spark.held import load_block, save_block
@@ -83,7 +83,7 @@ def _progress(saved: list[Any]) -> Progress:
 def _query(saved: dict[str, Any]) -> _Query:
     """What a head says of one query, if it can be so."""
     for name in ("next", "arrived"):
-        whole_number(saved, name, 0, 1 << 62)
+        whole_number(saved, name, 0, LARGEST)
     if saved["due"] is not None:
         whole_number(saved, "due", -FOREVER - 1, FOREVER + 1)
     for name in ("segments", "held"):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from spaseq.algebra.events import SelectForm
 from spaseq.engine.checkpoint import hold
 from spaseq.engine.embedded import as_knowledge
+from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import declared_streams, resolve_streams
 from spaseq.engine.notices import Tell, silent
 from spaseq.engine.output import chosen_format
@@ -23,6 +24,7 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.pipes import kept_in
 from spaseq.io.sources import PipeSource, Source, find_sources, is_pipe
 from spaseq.io.unreadable import unreadable_input
+from spaseq.io.written import check_written
 from spaseq.planner.program import build_program
 from spaseq.spark.answer_rows import RowForm
 from spaseq.spark.background import MOMENT, Background, our_signals, show_tasks
@@ -32,7 +34,8 @@ from spaseq.spark.line_files import COUNTED, LineFiles
 from spaseq.spark.matching import MatchOptions, answers_of
 from spaseq.spark.problems import kept_log
 from spaseq.spark.run_batches import MicroBatches
-from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Record, Writing
+from spaseq.spark.run_folder import Record, RunFolder
+from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Writing
 from spaseq.spark.schemas import all_answer_columns
 from spaseq.spark.session import check_java, check_master, new_session
 
@@ -61,8 +64,35 @@ class SparkRun:
         self.names = {f"{number}": query for number, query in enumerate(request.queries)}
         check_java()
         self._held = ExitStack()
+        self.kept: RunFolder | None = None
+        """The checkpoint directory, if the run has one."""
         if request.checkpoint is not None:
-            self._held.callback(hold(request.checkpoint).release)
+            with ExitStack() as stack:
+                stack.callback(hold(request.checkpoint).release)
+                self.kept = RunFolder(request.checkpoint, self.identity())
+                self._check_finished(self.kept.record)
+                self._held = stack.pop_all()
+
+    def identity(self) -> dict[str, object]:
+        """What two parts of one run must agree on."""
+        files = [(iri, source.path) for iri, sources in self.sources.items() for source in sources]
+        given = [list(item) for item in self.request.streams]
+        return self.request.identity(given if self.request.follow else files_identity(files), self.format)
+
+    def _ended(self) -> Report | None:
+        """How the run ended, if its checkpoint says that it had."""
+        record = None if self.kept is None else self.kept.record
+        return Report(record.status, already_done=True) if record is not None and record.finished else None
+
+    def _check_finished(self, record: Record | None) -> None:
+        """The output of a run that had ended must be there."""
+        if (
+            record is not None
+            and record.finished
+            and self.request.output is not None
+            and record.output.digest
+        ):
+            check_written(self.request.output, "output", record.output, whole=True)
 
     def files(self, iri: str) -> EventFiles:
         """The files of one stream."""
@@ -117,6 +147,8 @@ class SparkRun:
     def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
         """Do the work; how it stands is shown every moment, bad and late input is told after every micro-batch."""
         with self._held, ExitStack() as stack:
+            if (ended := self._ended()) is not None:
+                return ended
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spaseq-")))
             with kept_log() as log:
                 with our_signals():
@@ -134,6 +166,10 @@ class SparkRun:
     ) -> Report:
         """Do the work in a session that is there already."""
         stack.enter_context(self._held)
+        if (ended := self._ended()) is not None:
+            return ended
+        if self.kept is not None and self.kept.note is not None:
+            tell(self.kept.note)
         spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
         folder = self.request.checkpoint or self._shared_folder(work, stack)
         try:

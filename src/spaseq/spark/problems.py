@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from spaseq.engine.checkpoint import IncompatibleCheckpoint
-from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError
 
 _OURS: Final = re.compile(
     r"^(spaseq\.[\w.]+): (.*?)(?=^\s+at |^\s*SQLSTATE|^\s*$|\Z)", re.MULTILINE | re.DOTALL

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from spaseq.engine.checkpoint import FILE as LOCAL_CHECKPOINT
-from spaseq.engine.checkpoint import IncompatibleCheckpoint, check_identity
 from spaseq.engine.notices import Tell, silent
 from spaseq.engine.request import Report, Show, Stopped, unwatched
 from spaseq.spark.background import MOMENT, show_tasks
 from spaseq.spark.files import FileParts, read_events, scheduled_events
-from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Record, Writing
+from spaseq.spark.run_folder import SCHEDULE, SPARK, Record, RunFolder
+from spaseq.spark.run_output import ANSWERS, BAD, COUNTS, Writing
 from spaseq.spark.schedule import Schedule, make_schedule
 
 if TYPE_CHECKING:
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 
 LOOK: Final = "1 second"
 """How often followed directories are looked at."""
-_IDENTITY: Final = "run.json"
-_SCHEDULE: Final = "schedule.json"
 
 
 class MicroBatches:
@@ -35,42 +31,23 @@ class MicroBatches:
     def __init__(
         self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack, tell: Tell = silent
     ) -> None:
-        # Workers need not stand in the directory of the command.
-        self._run, self._spark, self._folder = run, spark, folder.absolute()
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._partitions = self._identify()
+        folder.mkdir(parents=True, exist_ok=True)
+        self._run, self._spark = run, spark
+        self._kept = run.kept or RunFolder(folder, run.identity())
+        self._folder = self._kept.path
+        self._partitions = self._kept.partitions(spark.sparkContext.defaultParallelism)
         # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
         for name in (BAD, COUNTS):
             shutil.rmtree(self._folder / name, ignore_errors=True)
-        self._writing = Writing(run.request, run.names, run.format, stack, Record.load(self._folder), tell)
+        self._writing = Writing(run.request, run.names, run.format, stack, self._kept.record, tell)
         self._query: StreamingQuery | None = None
         self._timed = -1
         self.seconds: list[float] = []
         """How long every micro-batch took."""
 
-    def _identify(self) -> int:
-        """Two parts of one run must agree on what they do; into how many partitions the first part spreads keys."""
-        request = self._run.request
-        if (self._folder / LOCAL_CHECKPOINT).exists():
-            raise IncompatibleCheckpoint(
-                f"`{self._folder}` is a checkpoint of `--engine local`; resume it with that, or use another directory"
-            )
-        identity = request.identity([list(item) for item in request.streams], self._run.format)
-        path = self._folder / _IDENTITY
-        if not path.exists():
-            fresh = path.with_name(f".{path.name}.new")
-            partitions = self._spark.sparkContext.defaultParallelism
-            fresh.write_text(json.dumps({**identity, "partitions": partitions}), encoding="utf-8")
-            fresh.replace(path)
-        known = json.loads(path.read_text(encoding="utf-8"))
-        check_identity(self._folder, known, identity)
-        return int(known["partitions"])
-
     def run(self, show: Show = unwatched) -> Report:
         """To the end of the input, or until somebody asks for the end."""
         writing, request = self._writing, self._run.request
-        if writing.record.finished:
-            return Report(writing.status, already_done=True)
         frames, more = self._followed() if request.follow else self._scheduled()
         # A resumed run may have other cores, but its keys stay where they were.
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._partitions))
@@ -78,7 +55,7 @@ class MicroBatches:
         answers = self._run.answers(frames, self._folder, **more)
         trigger = {"processingTime": LOOK} if request.follow else {"availableNow": True}
         writer = answers.writeStream.foreachBatch(self._take)
-        writer = writer.option("checkpointLocation", str(self._folder / "spark"))
+        writer = writer.option("checkpointLocation", str(self._folder / SPARK))
         self._query = writer.trigger(**cast(Any, trigger)).start()
         try:
             while self._query.isActive and not writing.answered:
@@ -90,7 +67,7 @@ class MicroBatches:
         except Stopped:
             self._query.stop()
             # What was kept counts, not a micro-batch that was stopped in the middle.
-            kept = Record.load(self._folder) or Record()
+            kept = self._kept.record or Record()
             writing.notices.flush()
             summary = writing.summary(kept, self._run.present)
             return Report(kept.status, self._run.stop.signal, summary=summary)
@@ -102,7 +79,7 @@ class MicroBatches:
         writing.finish()
         writing.record.finished = True
         writing.sync()
-        writing.record.save(self._folder)
+        self._kept.save(writing.record)
         return Report(
             writing.status,
             summary=writing.summary(writing.record, self._run.present),
@@ -130,10 +107,11 @@ class MicroBatches:
         return frames, {"lateness": request.input.lateness or 0, "idle_after": request.idle_after}
 
     def _scheduled(self) -> tuple[dict[str, DataFrame | FileParts], dict[str, Any]]:
-        path = self._folder / _SCHEDULE
+        path = self._folder / SCHEDULE
         read = self._run.request.input.read
         if path.exists():
-            Schedule.load(path, read.timestamp_predicate).check_files()
+            with self._kept.taking_up(SCHEDULE):
+                Schedule.load(path, read.timestamp_predicate)
         else:
             make_schedule(self._spark, self._run.sources, read).save(path)
         files = {iri: self._run.files(iri) for iri in self._run.inputs}
@@ -155,7 +133,7 @@ class MicroBatches:
         bad = writing.take(folder, batch)
         writing.sync()
         writing.record.batch = batch
-        writing.record.save(folder)
+        self._kept.save(writing.record)
         for file in bad:
             file.unlink()
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, cast
 
 from spaseq.algebra.events import SelectForm
 from spaseq.engine.inputs import NamedQuery
@@ -23,44 +22,11 @@ from spaseq.io.sample import sampled_predicates
 from spaseq.io.sources import Source, is_cut_short
 from spaseq.spark.answer_files import merged
 from spaseq.spark.line_files import merged_lines
+from spaseq.spark.run_folder import Record
 from spaseq.spark.tallies import take_tallies
 
 ANSWERS, BAD, COUNTS = "answers", "bad", "counts"
 """Folders in which workers leave answers, bad input and what they have counted."""
-_RECORD: Final = "output.json"
-
-
-@dataclass(slots=True)
-class Record:
-    """What was written when the last micro-batch was done: enough to go on, or to do it again."""
-
-    batch: int = -1
-    output: int = 0
-    quarantine: int = 0
-    bad: int = 0
-    late: int = 0
-    events: int = 0
-    matches: dict[str, int] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    """What was counted by stream, step and predicate (`spaseq.engine.tally`); also ``readable of <IRI>`` and ``bad of <IRI>``."""
-    incomplete: list[str] = field(default_factory=list)
-    """What is wrong with files whose rest cannot be read."""
-    finished: bool = False
-
-    @property
-    def status(self) -> Status:
-        """How the run stands."""
-        return Status(self.events, sum(self.matches.values()), 0, self.bad, self.late)
-
-    def save(self, folder: Path) -> None:
-        fresh = folder / f".{_RECORD}.new"
-        fresh.write_text(json.dumps({name: getattr(self, name) for name in self.__slots__}), encoding="utf-8")
-        fresh.replace(folder / _RECORD)
-
-    @staticmethod
-    def load(folder: Path) -> Record | None:
-        path = folder / _RECORD
-        return Record(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
 
 
 class Writing:
@@ -75,12 +41,13 @@ class Writing:
         record: Record | None,
         tell: Tell = silent,
     ) -> None:
-        resumed = record is not None
+        output, quarantine = (None, None) if record is None else (record.output, record.quarantine)
         self.record = record = record or Record()
         self.notices = Notices(tell)
         self._read = request.input.read
         self._names = names
-        self._out = stack.enter_context(Output(request.output, length=record.output if resumed else None))
+        kept = request.checkpoint is not None
+        self._out = stack.enter_context(Output(request.output, kept=kept, resumed=output))
         self._several = len(request.queries) > 1
         forms: dict[Form, list[NamedQuery]] = {}
         for query in request.queries:
@@ -99,9 +66,9 @@ class Writing:
             for form, members in forms.items()
         }
         self._out.unmute()
-        self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resume=resumed))
-        if resumed:
-            self._quarantine.cut(record.quarantine)
+        self._quarantine: QuarantineFile | None = None
+        if request.on_bad_input == "quarantine":
+            self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resumed=quarantine))
 
     def take(self, folder: Path, batch: int) -> list[Path]:
         """Write the answers that tasks have left in a folder, lines or rows, and the bad input; add up what they counted.
@@ -122,11 +89,13 @@ class Writing:
         found = [json.loads(line) for file in bad for line in file.read_text(encoding="utf-8").splitlines()]
         for each in sorted(found, key=lambda each: (each["source"], each["position"])):
             kept = BadInput(**each)
-            self._quarantine.write(kept)
+            if self._quarantine is not None:
+                self._quarantine.write(kept)
             if is_cut_short(kept.reason):
                 self.record.incomplete.append(str(kept))
             self.notices.note(kind_of(kept.reason), str(kept))
-        self._quarantine.flush()
+        if self._quarantine is not None:
+            self._quarantine.flush()
         counted = take_tallies(folder / COUNTS, batch)
         self.record.events += counted["events"]
         self.record.bad += counted["bad"]
@@ -139,7 +108,9 @@ class Writing:
     def sync(self) -> None:
         """Hand everything to the disk and note how much there is."""
         self._out.sync()
-        self.record.output, self.record.quarantine = self._out.length, self._quarantine.sync()
+        self.record.output = self._out.written
+        if self._quarantine is not None:
+            self.record.quarantine = self._quarantine.sync()
 
     def finish(self) -> None:
         """Write what is known at the end of a finite input, and what closes a document."""

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 
-from spaseq.engine.checkpoint import FileState, IncompatibleCheckpoint
 from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_sources
@@ -50,10 +49,9 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """All micro-batches of a finite input, and the files as they were."""
+    """All micro-batches of a finite input."""
 
     batches: tuple[Batch, ...]
-    files: tuple[FileState, ...]
 
     def save(self, path: Path) -> None:
         """Write it so that a crash leaves all of it or nothing."""
@@ -64,9 +62,8 @@ class Schedule:
             }
             for batch in self.batches
         ]
-        files = [[state.path, state.size, state.changed] for state in self.files]
         fresh = path.with_name(f".{path.name}.new")
-        fresh.write_text(json.dumps({"batches": batches, "files": files}), encoding="utf-8")
+        fresh.write_text(json.dumps({"batches": batches}), encoding="utf-8")
         fresh.replace(path)
 
     @staticmethod
@@ -83,17 +80,7 @@ class Schedule:
             )
             for batch in saved["batches"]
         )
-        return Schedule(batches, tuple(FileState(*state) for state in saved["files"]))
-
-    def check_files(self) -> None:
-        """A run can only be resumed over the files it was reading."""
-        for state in self.files:
-            path = Path(state.path)
-            if not path.exists() or FileState.of(Source(path, "nquads")) != state:
-                raise IncompatibleCheckpoint(
-                    f"`{state.path}` is not what it was when the run began; bring it back, or remove the checkpoint "
-                    "to start again"
-                )
+        return Schedule(batches)
 
 
 def make_schedule(
@@ -112,10 +99,9 @@ def make_schedule(
     found = frame.mapInArrow(_Survey(wanted, options), "number bigint, first bigint").collect()
     first = dict(cast("list[tuple[int, int | None]]", found))
     known = [replace(part, first=first[number]) for number, part in enumerate(wanted)]
-    states = {source.name: FileState.of(source) for sources in inputs.values() for source in sources}
     # A few seconds of work, which a crash may cost.
     size = settings().micro_batch_bytes * spark.sparkContext.defaultParallelism
-    return Schedule(tuple(cut_into_batches(known, list(inputs), size)), tuple(states.values()))
+    return Schedule(tuple(cut_into_batches(known, list(inputs), size)))
 
 
 def cut_into_batches(known: Sequence[Part], streams: Sequence[str], size: int) -> Iterator[Batch]:

@@ -25,7 +25,7 @@ from spaseq.automaton.tables import (
     store_sizes,
 )
 from spaseq.engine.machine import Machine
-from spaseq.model.packing import Arrays, Damaged, Field, check_array, check_arrays, whole_number
+from spaseq.model.packing import LARGEST, Arrays, Damaged, Field, check_array, check_arrays, whole_number
 from spaseq.settings import settings
 from spaseq.spark.packing import pack, packed_terms, unpack, unpacked_terms
 from spaseq.spark.texts import encode_terms, texts_of
@@ -222,7 +222,7 @@ class _Image:
 
     def add(self, header: dict[str, Any], arrays: Arrays) -> None:
         """One more segment, in order."""
-        self._next, self._live = (whole_number(header, name, 0, 1 << 62) for name in ("next", "live"))
+        self._next, self._live = (whole_number(header, name, 0, LARGEST) for name in ("next", "live"))
         if not arrays:
             return
         sizes = {

@@ -244,10 +244,11 @@ def test_a_quarantine_without_bad_input_leaves_no_file_and_a_resumed_one_appends
     with QuarantineFile(path):
         pass
     assert not path.exists()
-    for resume in (False, True):
-        with QuarantineFile(path, resume=resume) as quarantine:
+    written = None
+    for _ in range(2):
+        with QuarantineFile(path, resumed=written) as quarantine:
             quarantine.write(BadInput("why", "file", 3))
-            quarantine.flush()
+            written = quarantine.sync()
     assert len(path.read_text().splitlines()) == 2
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spaseq.engine.checkpoint import IncompatibleCheckpoint
-from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError
 from spaseq.spark.problems import SparkFailed, UnknownFailure, problem_of
 
 TRACE = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent failure: Lost task 0.0

@@ -136,6 +136,12 @@ class Settings:
     max_path_pairs: int = _limit(
         10_000_000, "pairs of nodes that a path with `+` or `*` relates in one graph"
     )
+    max_choices: int = _limit(
+        1_000, "ways in which one step may match, by the combinations of its `|` and `&`"
+    )
+    max_moves: int = _limit(
+        20_000, "ways from one event of a sequence to the next, and what must be absent on them"
+    )
     event_partitions: int = _limit(
         1_000_000, "partitions that one event belongs to, by all combinations of its keys"
     )

@@ -28,8 +28,20 @@ AROUND = (
     "PREFIX : <http://ex.org/>\nSELECT *\nWITHIN {size} HOURS\nFROM STREAM S <http://ex.org/s>\nWHERE {{\n"
 )
 AROUND += "  SEQ (A)\n  DEFINE GPM A ON S {{ ?h :fare ?f . FILTER({condition}) }}\n}}"
+DEFINED = "PREFIX : <http://ex.org/>\nSELECT *\nWITHIN 1 HOUR\nFROM STREAM S <http://ex.org/s>\nWHERE {{\n  SEQ ({seq})\n{gpms}\n}}"
+
+
+def _defined(seq: str) -> str:
+    names = re.findall(r"[A-Z][0-9]+", seq)
+    return DEFINED.format(
+        seq=seq, gpms="\n".join(f"  DEFINE GPM {n} ON S {{ ?h :fare{n} ?f }}" for n in names)
+    )
+
+
 TOO_LONG = {
     "SPQ009": ("a sum of 300 values", AROUND.format(size=1, condition=" + ".join(["?f"] * 300) + " > 3")),
+    "SPQ525": ("ten pairs of alternatives", _defined(" & ".join(f"(A{n} | B{n})" for n in range(10)))),
+    "SPQ526": ("fifty optional steps", _defined("A0 ; " + " ; ".join(f"A{n}?" for n in range(1, 51)))),
     "SPQ010": ("a number of 2,000 digits", AROUND.format(size="9" * 2000, condition="?f > 3")),
 }
 """Examples that would fill the page; they are run, but only their headline is shown."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from math import prod
 from typing import TypeAlias
 
 from spaseq.algebra.expressions import Expression, Var
@@ -337,12 +338,15 @@ def leaves(body: Body) -> Iterator[Step]:
     return (step for step in all_steps(body) if not step.is_group)
 
 
-def around(body: Body, name: str) -> tuple[Step, ...]:
-    """The steps that a GPM stands in, from the outermost to its own."""
-    for step in inner_steps(body):
-        if any(gpm.name == name for gpm in gpms(step.body)):
-            return (step, *around(step.body, name))
-    return ()
+def choice_count(element: Element) -> int:
+    """How many `choices` an element has."""
+    match element:
+        case Gpm():
+            return 1
+        case Either(parts):
+            return sum(map(choice_count, parts))
+        case Both(parts):
+            return prod(map(choice_count, parts))
 
 
 def choices(element: Element) -> tuple[tuple[Gpm, ...], ...]:

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from spaseq.algebra.events import (
     AskForm,
     Assignment,
+    Body,
+    Both,
     ConstructForm,
+    Either,
+    Element,
     EventQuery,
     Gpm,
     Permute,
     Repeat,
     SelectForm,
     Sequence,
-    around,
-    choices,
+    Step,
     gpms,
+    inner_steps,
     leaves,
 )
 from spaseq.algebra.expressions import Constant, Exists, Expression, Var, walk
@@ -75,56 +80,127 @@ def needed_variables(query: EventQuery) -> frozenset[str]:
     return frozenset(named).union(*(expression_variables(expression) for expression in read))
 
 
-def partners(sequence: Sequence, name: str) -> frozenset[str]:
-    """The names of the GPMs that stand in a conjunction with this one."""
-    return frozenset(
-        other.name
-        for step in leaves(sequence)
-        for choice in choices(step.element)
-        if any(gpm.name == name for gpm in choice)
-        for other in choice
-        if other.name != name
-    )
+class Visibility:
+    """Where the GPMs of a sequence stand and who sees which variable, worked out once: a query may have thousands."""
+
+    def __init__(self, sequence: Sequence, partition: tuple[str, ...] = ()) -> None:
+        self.gpms: dict[str, Gpm] = {}
+        """The GPMs by name, in the order of the text."""
+        self._partition = frozenset(partition)
+        self._around: dict[str, tuple[Step, ...]] = {}
+        self._way: dict[str, Way] = {}
+        self._leaf: dict[str, int] = {}
+        self._order: dict[str, int] = {}
+        self._binders: dict[str, list[str]] = {}
+        self._first: dict[str, int] = {}
+        for index, (step, outer) in enumerate(_leaves(sequence, ())):
+            for gpm, way in _ways(step.element):
+                if gpm.name not in self.gpms:  # a name that stands twice is an error of its own
+                    self._add(gpm, way, index, (*outer, step))
+
+    def _add(self, gpm: Gpm, way: Way, leaf: int, around: tuple[Step, ...]) -> None:
+        self._order[gpm.name] = len(self.gpms)
+        self.gpms[gpm.name], self._way[gpm.name] = gpm, way
+        self._leaf[gpm.name], self._around[gpm.name] = leaf, around
+        for name in bindable(gpm):
+            self._binders.setdefault(name, []).append(gpm.name)
+            if not around[-1].negated:
+                self._first.setdefault(name, leaf)
+
+    def around(self, gpm: str) -> tuple[Step, ...]:
+        """The steps that a GPM stands in, from the outermost to its own."""
+        return self._around.get(gpm, ())
+
+    def order(self, gpm: str) -> int:
+        """The place of a GPM in the text."""
+        return self._order[gpm]
+
+    def negated(self, gpm: str) -> bool:
+        """True if a GPM must not occur."""
+        return any(step.negated for step in self.around(gpm))
+
+    def repetitions(self, gpm: str) -> tuple[int, ...]:
+        """The repetitions that a GPM stands in, from the outermost to the innermost, by the numbers of their steps."""
+        return tuple(step.number for step in self.around(gpm) if isinstance(step.quantifier, Repeat))
+
+    def repeated(self) -> tuple[str, ...]:
+        """The GPMs in a repetition: under a Kleene plus, a star or bounds, or in a group that is."""
+        return tuple(name for name in self.gpms if self.repetitions(name))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All variables that some GPM may bind, in the order of the text."""
+        return tuple(self._binders)
+
+    def binders(self, variable: str) -> tuple[str, ...]:
+        """The GPMs that may bind a variable, in the order of the text."""
+        return tuple(self._binders.get(variable, ()))
+
+    def together(self, one: str, other: str) -> bool:
+        """True if two GPMs stand in a conjunction: that is where their ways part."""
+        if self._leaf.get(one, -1) != self._leaf.get(other, -2):
+            return False
+        parting = (a for a, b in zip(self._way[one], self._way[other], strict=False) if a != b)
+        return next(parting, ("", 0))[0] == "&"
+
+    def in_any_order(self, one: str, other: str) -> bool:
+        """True if two GPMs are in different items of a permutation."""
+        shared = [
+            a for a, b in zip(self.around(one), self.around(other), strict=False) if a.number == b.number
+        ]
+        return bool(shared) and isinstance(shared[-1].body, Permute)
+
+    def sees(self, gpm: str, variable: str) -> bool:
+        """True if stateful parts of a GPM may read a variable that is not its own.
+
+        One that a step earlier in the text may bind, negated ones excepted, that its own conjunction may bind, or
+        another item of its permutation, which may come before it.
+        """
+        here = self._leaf.get(gpm)
+        if here is None:  # SEQ does not name it, which is an error of its own
+            return variable in self._first
+        return self._first.get(variable, here) < here or any(
+            self.together(gpm, other) or self.in_any_order(gpm, other)
+            for other in self._binders.get(variable, ())
+        )
+
+    def seen(self, gpm: str) -> frozenset[str]:
+        """All variables that a GPM sees."""
+        return frozenset(name for name in self._binders if self.sees(gpm, name))
+
+    def decided_outside(self, gpm: str, variable: str) -> bool:
+        """True if a variable may have a value before the GPM's event binds it.
+
+        What it sees, what the partition binds (SEMANTICS 1.9), and inside a repetition what it shares with other GPMs:
+        earlier iterations bind that (1.5).
+        """
+        if variable in self._partition or self.sees(gpm, variable):
+            return True
+        binders = self._binders.get(variable, ())
+        return len(binders) > 1 and gpm in binders and bool(self.repetitions(gpm))
 
 
-def seen_by(sequence: Sequence, name: str) -> frozenset[str]:
-    """The variables that stateful parts of a GPM may read beyond its own.
-
-    Those that steps earlier in the text may bind, negated ones excepted, those of its own conjunction, and those of the
-    other items of its permutation, which may come before it.
-    """
-    seen: set[str] = set()
-    for step in leaves(sequence):
-        here = {gpm.name: gpm for gpm in gpms(step.body)}
-        if name in here:
-            for partner in partners(sequence, name):
-                seen.update(bindable(here[partner]))
-            break
-        if not step.negated:
-            for gpm in here.values():
-                seen.update(bindable(gpm))
-    for step in around(sequence, name):
-        if isinstance(step.body, Permute):
-            seen.update(
-                variable
-                for item in step.body.items
-                for gpm in gpms(item.body)
-                if all(other.name != name for other in gpms(item.body))
-                for variable in bindable(gpm)
-            )
-    return frozenset(seen)
+Way: TypeAlias = tuple[tuple[str, int], ...]
+"""From a step to one of its GPMs: at every conjunction (``&``) and disjunction (``|``) which part."""
 
 
-def decided_outside(sequence: Sequence, partition: tuple[str, ...], name: str) -> frozenset[str]:
-    """The variables of a GPM's stateful parts that may have a value before its event binds them.
+def _ways(element: Element, way: Way = ()) -> Iterator[tuple[Gpm, Way]]:
+    match element:
+        case Gpm():
+            yield element, way
+        case Both(parts) | Either(parts):
+            kind = "&" if isinstance(element, Both) else "|"
+            for number, part in enumerate(parts):
+                yield from _ways(part, (*way, (kind, number)))
 
-    What earlier steps and the conjunction bind, what the partition binds (SEMANTICS 1.9), and inside a
-    repetition what it shares with other GPMs: earlier iterations bind that (1.5).
-    """
-    every = list(gpms(sequence))
-    own = frozenset(n for gpm in repeated_gpms(sequence) if gpm.name == name for n in bindable(gpm))
-    others = frozenset(n for gpm in every if gpm.name != name for n in bindable(gpm))
-    return seen_by(sequence, name) | frozenset(partition) | (own & others)
+
+def _leaves(body: Body, outer: tuple[Step, ...]) -> Iterator[tuple[Step, tuple[Step, ...]]]:
+    """The steps of one instant each, with the groups around them."""
+    for step in inner_steps(body):
+        if step.is_group:
+            yield from _leaves(step.body, (*outer, step))
+        else:
+            yield step, outer
 
 
 def result_variables(sequence: Sequence) -> tuple[str, ...]:
@@ -136,16 +212,6 @@ def result_variables(sequence: Sequence) -> tuple[str, ...]:
         for gpm in gpms(step.body)
         for name in bindable(gpm)
     )
-
-
-def repeated_gpms(sequence: Sequence) -> tuple[Gpm, ...]:
-    """The GPMs in a repetition: under a Kleene plus, a star or bounds, or in a group that is."""
-    return tuple(gpm for gpm in gpms(sequence) if repetitions(sequence, gpm.name))
-
-
-def repetitions(sequence: Sequence, name: str) -> tuple[int, ...]:
-    """The repetitions that a GPM stands in, from the outermost to the innermost, by the numbers of their steps."""
-    return tuple(step.number for step in around(sequence, name) if isinstance(step.quantifier, Repeat))
 
 
 def event_triples(pattern: Pattern) -> tuple[TriplePattern, ...]:

@@ -40,6 +40,8 @@ def compile_automaton(query: EventQuery) -> Automaton:
 @dataclass(slots=True)
 class _Builder:
     edges: list[Edge] = field(default_factory=list)
+    left: set[int] = field(default_factory=set)
+    """The states that some edge leaves."""
     size: int = 0
     final: int = -1
 
@@ -49,6 +51,7 @@ class _Builder:
 
     def add(self, edge: Edge) -> int:
         self.edges.append(edge)
+        self.left.add(edge.source)
         return len(self.edges) - 1
 
     def pass_by(
@@ -144,7 +147,7 @@ class _Builder:
 
     def _without_exits(self, state: int) -> int:
         """A state behind this one that no loop leaves: whoever passed a repetition by must not enter it there."""
-        if all(edge.source != state for edge in self.edges):
+        if state not in self.left:
             return state
         target = self.state()
         self.pass_by(state, target)

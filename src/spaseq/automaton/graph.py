@@ -92,10 +92,6 @@ class Automaton:
         """``x0``, ``x1`` … and ``xf``."""
         return "xf" if state == self.final else f"x{state}"
 
-    def leaving(self, state: int) -> tuple[int, ...]:
-        """The edges that leave a state, by number."""
-        return tuple(number for number, edge in enumerate(self.edges) if edge.source == state)
-
     def label(self, edge: Edge) -> str:
         """What stands on an edge: ``(S1 ; A)``, ``ε``, and what passing it does."""
         text = "ε" if edge.kind is Kind.EPSILON else self._predicate(edge)

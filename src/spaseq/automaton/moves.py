@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from spaseq.algebra.events import Contiguity, Step
 from spaseq.automaton.graph import Automaton, Bound, Edge, Entry, Kind, Reason
+from spaseq.settings import settings
 
 START = 0
 """The initial state: nothing was taken yet."""
@@ -59,35 +60,63 @@ class Move:
         return None if self.source == START or self.step is None else self.entry.operator
 
 
+class TooManyWays(Exception):
+    """An automaton has more moves, with what must be absent on them, than `max_moves` allows."""
+
+
 def moves(automaton: Automaton) -> tuple[Move, ...]:
     """All moves, by source."""
-    leaving: dict[int, list[int]] = {}
-    guards: dict[int, list[Edge]] = {}
-    for number, edge in enumerate(automaton.edges):
-        leaving.setdefault(edge.source, []).append(number)
-        if edge.kind is Kind.GUARD:
-            guards.setdefault(edge.beside, []).append(edge)
+    paths = _Paths(automaton)
     behind = {edge.target for edge in automaton.edges if edge.kind is Kind.TAKE}
+    found: list[Move] = []
+    room = settings().max_moves + len(automaton.edges)
+    for state in sorted({START, *behind}):
+        for move in paths.follow(Move(state, state, None, Entry(), Context())):
+            found.append(move)
+            room -= 1 + len(move.absences)
+            if room < 0:
+                raise TooManyWays
+    return tuple(found)
 
-    def follow(so_far: Move) -> Iterator[Move]:
-        if so_far.target == automaton.final:
-            # A step left out with no positive step behind it is not missed.
-            kept = tuple(absence for absence in so_far.absences if absence.reason is not Reason.SKIPPED)
-            yield replace(so_far, absences=kept)
-        for number in leaving.get(so_far.target, ()):
-            edge = automaton.edges[number]
+
+class _Paths:
+    """The ways through ε edges."""
+
+    def __init__(self, automaton: Automaton) -> None:
+        self._automaton = automaton
+        self._leaving: dict[int, list[int]] = {}
+        self._guards: dict[int, list[Edge]] = {}
+        for number, edge in enumerate(automaton.edges):
+            self._leaving.setdefault(edge.source, []).append(number)
+            if edge.kind is Kind.GUARD:
+                self._guards.setdefault(edge.beside, []).append(edge)
+
+    def follow(self, first: Move) -> Iterator[Move]:
+        """All moves that begin like this one, depth first; a sequence may be longer than Python's stack."""
+        if first.target == self._automaton.final:
+            yield _ended(first)
+        waiting = [(first, iter(self._leaving.get(first.target, ())))]
+        while waiting:
+            so_far, numbers = waiting[-1]
+            number = next(numbers, None)
+            if number is None:
+                waiting.pop()
+                continue
+            edge = self._automaton.edges[number]
             if edge.kind is Kind.TAKE:
                 yield replace(_passed(so_far, edge), step=edge.step)
             elif edge.kind is Kind.EPSILON:
                 passed = _passed(so_far, edge)
-                found = tuple(_absence(guard, so_far.context) for guard in guards.get(number, ()))
-                yield from follow(replace(passed, absences=(*passed.absences, *found)))
+                found = tuple(_absence(guard, so_far.context) for guard in self._guards.get(number, ()))
+                passed = replace(passed, absences=(*passed.absences, *found))
+                if passed.target == self._automaton.final:
+                    yield _ended(passed)
+                waiting.append((passed, iter(self._leaving.get(passed.target, ()))))
 
-    return tuple(
-        move
-        for state in sorted({START, *behind})
-        for move in follow(Move(state, state, None, Entry(), Context()))
-    )
+
+def _ended(move: Move) -> Move:
+    """A move to the end: a step left out with no positive step behind it is not missed."""
+    return replace(move, absences=tuple(a for a in move.absences if a.reason is not Reason.SKIPPED))
 
 
 def _passed(so_far: Move, edge: Edge) -> Move:

@@ -9,6 +9,7 @@ slots share a *channel*, so that an occurrence looks in one place for all of the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -27,7 +28,7 @@ from spaseq.algebra.events import (
 )
 from spaseq.algebra.expressions import Expression, GpmFunction, Iterated, mentions_prev, walk
 from spaseq.algebra.stateful import stateful_parts
-from spaseq.algebra.visibility import bindable, certain, repetitions
+from spaseq.algebra.visibility import Visibility, bindable, certain
 from spaseq.automaton.compiler import compile_automaton
 from spaseq.automaton.graph import Reason, element_text
 from spaseq.automaton.moves import START, Absence, Context, Move, moves
@@ -157,21 +158,20 @@ class SequenceProgram:
             for node in walk(expression)
         )
 
+    _slots: dict[str, int] = field(init=False, repr=False, compare=False)
+    _places: dict[Track, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_slots", {name: slot for slot, name in enumerate(self.variables)})
+        object.__setattr__(self, "_places", {track: place for place, track in enumerate(self.tracks)})
+
     def slot(self, variable: str) -> int:
-        return self.variables.index(variable)
+        return self._slots[variable]
 
     def track(self, function: str, variable: str, repetition: int | None = None) -> int | None:
         """The place of a carried function, or None if it is not carried."""
         own = repetition if function == "PREV" else None
-        wanted = Track(function, self.slot(variable), own)
-        return self.tracks.index(wanted) if wanted in self.tracks else None
-
-    def beginnings(self, transition: int) -> tuple[int, ...]:
-        """The choices that begin a run by a transition."""
-        move = self.transitions[transition]
-        if move.operator != BEGIN:
-            return ()
-        return tuple(number for number, choice in enumerate(self.choices) if choice.step == move.takes)
+        return self._places.get(Track(function, self.slot(variable), own))
 
     def name_of(self, transition: int) -> str:
         """What runs in a transition wait for."""
@@ -212,6 +212,7 @@ class _Compilation:
         self.query = query
         self.variables = variables
         self.slot = {name: index for index, name in enumerate(variables)}
+        self.visibility = Visibility(query.sequence)
         self.automaton = compile_automaton(query)
         self.moves = moves(self.automaton)
         self.choices = self._choices()
@@ -223,7 +224,13 @@ class _Compilation:
             for step in all_steps(query.sequence)
         }
         self.loops = self._loops()
-        self.situations: dict[Context, Situation] = {}
+        self.counter = {number: index for index, number in enumerate(self.loops)}
+        self.at_home: dict[int, list[int]] = {}
+        for name, home in query.homes:
+            if name in self.slot:
+                self.at_home.setdefault(home, []).append(self.slot[name])
+        self.situations: list[Situation] = []
+        self.situation_of: dict[Context, int] = {}
         self.transitions = [self._transition(move) for move in self.moves]
         self.subscriptions = self._subscriptions()
 
@@ -239,7 +246,7 @@ class _Compilation:
             states=self.automaton.size,
             transitions=tuple(self.transitions),
             subscriptions=tuple(sub if join_index else replace(sub, slots=()) for sub in self.subscriptions),
-            situations=tuple(self.situations.values()),
+            situations=tuple(self.situations),
             tracks=self._tracks(),
             counters=self._counters(),
             loops=self.loops,
@@ -254,16 +261,16 @@ class _Compilation:
 
     def _choices(self) -> tuple[Choice, ...]:
         return tuple(
-            self._choice(step, choice)
+            self._choice(step, frozenset(gpm.name for gpm in choice))
             for step in leaves(self.query.sequence)
             for choice in choices(step.element)
         )
 
-    def _choice(self, step: Step, choice: tuple[object, ...]) -> Choice:
-        own = [gpm for gpm in gpms(step.element) if gpm in choice]
+    def _choice(self, step: Step, choice: frozenset[str]) -> Choice:
+        own = [gpm for gpm in gpms(step.element) if gpm.name in choice]
         assigned = {p.variable.name for g in own for p in g.stateful if isinstance(p, Assignment)}
         names = dict.fromkeys(name for gpm in own for name in bindable(gpm) if name in self.slot)
-        inside = repetitions(self.query.sequence, own[0].name)
+        inside = self.visibility.repetitions(own[0].name)
         return Choice(
             step=step.number,
             gpms=tuple(gpm.name for gpm in own),
@@ -327,16 +334,15 @@ class _Compilation:
     # --- transitions ----------------------------------------------------------------------------
 
     def _situation(self, context: Context) -> int:
-        if context not in self.situations:
+        if context not in self.situation_of:
             begun = self.nested[context.again] if context.again is not None else frozenset()
-            unbinds = sorted(
-                self.slot[name] for name, home in self.query.homes if home in begun and name in self.slot
-            )
-            self.situations[context] = Situation(context, tuple(unbinds))
-        return list(self.situations).index(context)
+            unbinds = sorted(slot for home in begun for slot in self.at_home.get(home, ()))
+            self.situation_of[context] = len(self.situations)
+            self.situations.append(Situation(context, tuple(unbinds)))
+        return self.situation_of[context]
 
     def _transition(self, move: Move) -> Transition:
-        counter = {number: index for index, number in enumerate(self.loops)}
+        counter = self.counter
         again = () if move.context.again is None else (move.context.again,)
         if move.step is None:
             operator, within = WAIT, _end(move.absences)
@@ -396,7 +402,7 @@ class _Compilation:
         counts: bool = True,
     ) -> Subscription:
         situation = self._situation(context)
-        unbound = frozenset(list(self.situations.values())[situation].unbinds)
+        unbound = frozenset(self.situations[situation].unbinds)
         slots = tuple(sorted((bound - unbound) & self.choices[choice].certain))
         return Subscription(transition, choice, kind, slots, situation, after, within, strict, counts)
 
@@ -439,19 +445,23 @@ class _Compilation:
 
     def _certain_after(self) -> dict[int, frozenset[int]]:
         """For every state behind an event, the slots that every run there certainly binds."""
-        everything = frozenset(self.slot.values())
-        after = {START: frozenset(self.slot[n] for n in self.query.partition if n in self.slot)}
+        keys = frozenset(self.slot[n] for n in self.query.partition if n in self.slot)
+        uses = Counter(slot for choice in self.choices for slot in choice.certain)
+        # What one choice alone binds joins with nothing: a new iteration unbinds it.
+        everything = keys | {slot for slot, count in uses.items() if count > 1}
+        after = {START: keys}
         after.update({move.target: everything for move in self.moves if move.step is not None})
-        situations = list(self.situations.values())
+        certain = {number: choice.certain & everything for number, choice in enumerate(self.choices)}
+        unbinds = [frozenset(situation.unbinds) for situation in self.situations]
         changed = True
         while changed:
             changed = False
             for move, transition in zip(self.moves, self.transitions, strict=True):
                 if move.step is None:
                     continue
-                before = after[move.source] - frozenset(situations[transition.situation].unbinds)
+                before = after[move.source] - unbinds[transition.situation]
                 reached = frozenset.intersection(
-                    *(before | self.choices[choice].certain for choice in self.of_step[move.step.number])
+                    *(before | certain[choice] for choice in self.of_step[move.step.number])
                 )
                 if not after[move.target] <= reached:
                     after[move.target] &= reached

@@ -146,15 +146,15 @@ def _channels(program: SequenceProgram) -> dict[Channel, int]:
 
 def _choices(program: SequenceProgram, channels: dict[Channel, int], lists: _Lists) -> list[list[int]]:
     codes, slow = _codes(program)
-    begins: dict[int, list[int]] = {}
     recalls: dict[int, list[int]] = {}
     backs: dict[int, list[int]] = {}
     own: dict[int, list[int]] = {}
+    first: dict[int | None, list[int]] = {}
     for number, transition in enumerate(program.transitions):
         if transition.operator == RECALL:
             recalls.setdefault(transition.recalls, []).append(number)
-        for beginning in program.beginnings(number):
-            begins.setdefault(beginning, []).append(number)
+        elif transition.operator == BEGIN:
+            first.setdefault(transition.takes, []).append(number)
     for number, sub in enumerate(program.subscriptions):
         if sub.kind == LOOKS_BACK:
             backs.setdefault(sub.choice, []).append(number)
@@ -171,7 +171,7 @@ def _choices(program: SequenceProgram, channels: dict[Channel, int], lists: _Lis
                 _number(choice.repetition),
                 *lists.add(list(choice.slots)),
                 *lists.add(assigned),
-                *lists.add(begins.get(number, [])),
+                *lists.add(first.get(choice.step, [])),
                 *lists.add(recalls.get(number, [])),
                 *lists.add(own.get(number, [])),
                 *lists.add(backs.get(number, [])),

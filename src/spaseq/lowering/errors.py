@@ -429,6 +429,27 @@ class UnknownStep(QueryError):
     cure_template = "name a pattern of SEQ that is not negated: {known}"
 
 
+class TooManyChoices(QueryError):
+    """A step whose alternatives combine in more ways than are compiled."""
+
+    code = "SPQ525"
+    message_template = "this step can match in {count:,} ways; at most {limit:,} are compiled"
+    label_template = "every `|` under `&` multiplies them"
+    cure_template = (
+        "write alternatives as a UNION inside one GPM, or split the step; `SPASEQ_SETTINGS=max_choices={count}` "
+        "compiles it as it is"
+    )
+
+
+class TooManyMoves(QueryError):
+    """Steps in a row that may be missing, with more ways past them than are compiled."""
+
+    code = "SPQ526"
+    message_template = "there are more than {limit:,} ways past the steps that may be missing"
+    label_template = "too many `?`, `*` or `!` in a row"
+    cure_template = "put a step that must occur between them, or leave some out; `SPASEQ_SETTINGS=max_moves={more}` allows more"
+
+
 # --- window -------------------------------------------------------------------------------------
 
 

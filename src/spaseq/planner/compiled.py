@@ -11,12 +11,14 @@ from spaseq.algebra.rules.order_edges import order_edges
 from spaseq.algebra.rules.push_filters import push_filters
 from spaseq.algebra.rules.split_filters import split_filters
 from spaseq.automaton import Automaton, compile_automaton
+from spaseq.automaton.moves import TooManyWays, moves
 from spaseq.errors import QueryError, QueryWarning
-from spaseq.lowering.errors import NotPartitionable
+from spaseq.lowering.errors import NotPartitionable, TooManyMoves
 from spaseq.lowering.spaseq import lower
 from spaseq.planner.distribution import Distribution, Unit, distribute
 from spaseq.planner.fast_path import outside_fast_path
 from spaseq.planner.optimisations import ALL, Optimisations
+from spaseq.settings import settings
 from spaseq.syntax import ast
 from spaseq.syntax.parser import parse
 from spaseq.syntax.printer import format_query
@@ -75,6 +77,8 @@ def compile_query(text: str, *, name: str = "query", optimisations: Optimisation
             each.located(text, name)
         raise
     rewritten = rewrite(lowered.query, _rules(optimisations))
+    automaton = compile_automaton(rewritten)
+    _check_moves(automaton, syntax, text, name)
     distribution = distribute(rewritten)
     warnings = (*lowered.warnings, *_warnings(syntax, distribution), *outside_fast_path(rewritten))
     for warning in warnings:
@@ -85,11 +89,25 @@ def compile_query(text: str, *, name: str = "query", optimisations: Optimisation
         syntax=syntax,
         algebra=lowered.query,
         rewritten=rewritten,
-        automaton=compile_automaton(rewritten),
+        automaton=automaton,
         distribution=distribution,
         warnings=tuple(sorted(warnings, key=lambda warning: (warning.span.start, warning.code))),
         optimisations=optimisations,
     )
+
+
+def _check_moves(automaton: Automaton, syntax: ast.SpaseqQuery, text: str, name: str) -> None:
+    try:
+        moves(automaton)
+    except TooManyWays:
+        limit = settings().max_moves
+        error = TooManyMoves(span=_sequence(syntax).span, limit=limit, more=10 * limit)
+        error.located(text, name)
+        raise error from None
+
+
+def _sequence(syntax: ast.SpaseqQuery) -> ast.SequenceExpression:
+    return next(clause for clause in syntax.where if isinstance(clause, ast.SequenceExpression))
 
 
 def _rules(optimisations: Optimisations) -> tuple[Rule, ...]:
@@ -103,5 +121,6 @@ def _rules(optimisations: Optimisations) -> tuple[Rule, ...]:
 def _warnings(syntax: ast.SpaseqQuery, distribution: Distribution) -> tuple[QueryWarning, ...]:
     if distribution.unit is not Unit.WHOLE:
         return ()
-    sequence = next(clause for clause in syntax.where if isinstance(clause, ast.SequenceExpression))
-    return (NotPartitionable(span=sequence.span, reason=distribution.reason, cure=distribution.cure),)
+    return (
+        NotPartitionable(span=_sequence(syntax).span, reason=distribution.reason, cure=distribution.cure),
+    )

@@ -9,6 +9,7 @@ section 7.2.1).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from spaseq.algebra.events import Assignment, Condition, EventQuery, Gpm, StatefulPart
@@ -16,19 +17,22 @@ from spaseq.algebra.expressions import Expression, conjuncts, mentions_prev, rea
 from spaseq.algebra.patterns import Filter, Pattern
 from spaseq.algebra.rules.over_gpms import map_gpms
 from spaseq.algebra.scope import certainly_bound, expression_variables
-from spaseq.algebra.visibility import decided_outside
+from spaseq.algebra.visibility import Visibility
 
 
 def split_filters(query: EventQuery) -> EventQuery:
     """The query with every filter conjunct in the pattern or among the stateful parts."""
-    return map_gpms(
-        query, lambda gpm: _split(gpm, decided_outside(query.sequence, query.partition, gpm.name))
-    )
+    visibility = Visibility(query.sequence, query.partition)
+    return map_gpms(query, lambda gpm: _split(gpm, visibility))
 
 
-def _split(gpm: Gpm, outside: frozenset[str]) -> Gpm:
+def _split(gpm: Gpm, visibility: Visibility) -> Gpm:
     assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
-    earlier = (outside | assigned) - certainly_bound(gpm.pattern)
+    certain = certainly_bound(gpm.pattern)
+
+    def earlier(name: str) -> bool:
+        return name not in certain and (name in assigned or visibility.decided_outside(gpm.name, name))
+
     pattern: Pattern = gpm.pattern
     stateful: list[StatefulPart] = list(gpm.stateful)
     for condition in (part for filter_ in gpm.filters for part in conjuncts(filter_)):
@@ -39,6 +43,6 @@ def _split(gpm: Gpm, outside: frozenset[str]) -> Gpm:
     return replace(gpm, pattern=pattern, filters=(), stateful=tuple(stateful))
 
 
-def is_stateful(expression: Expression, earlier: frozenset[str]) -> bool:
+def is_stateful(expression: Expression, earlier: Callable[[str], bool]) -> bool:
     """True if the expression reads iterations or a variable that an earlier step decides."""
-    return reads_iterations(expression) or bool(expression_variables(expression) & earlier)
+    return reads_iterations(expression) or any(map(earlier, expression_variables(expression)))

@@ -7,12 +7,14 @@ pattern would mean something else with it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from spaseq.algebra.events import Assignment, Gpm, Sequence
-from spaseq.algebra.expressions import Expression, reads_iterations, walk
-from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
-from spaseq.algebra.visibility import decided_outside
+from spaseq.algebra.events import Assignment, Gpm
+from spaseq.algebra.expressions import Expression, walk
+from spaseq.algebra.rules.split_filters import is_stateful
+from spaseq.algebra.scope import certainly_bound, in_scope
+from spaseq.algebra.visibility import Visibility
 from spaseq.errors import Span
 from spaseq.lowering.sparql import lower_expression, lower_group, lower_group_parts
 from spaseq.lowering.spaseq.iterations import over_iterations
@@ -43,17 +45,16 @@ class TopLevelBind:
     """A BIND at the top of a GPM, as the variable checks need it."""
 
     expression: Expression
-    readable: frozenset[str]
+    readable: Callable[[str], bool]
     """The variables it can read: those bound before it in the pattern and, if stateful, earlier ones."""
 
 
 def separate_binds(
-    gpm: Gpm, definition: ast.GpmDefinition, sequence: Sequence, partition: tuple[str, ...], report: Report
+    gpm: Gpm, definition: ast.GpmDefinition, visibility: Visibility, report: Report
 ) -> tuple[Gpm, tuple[TopLevelBind, ...]]:
     """The GPM with its stateful BINDs taken out of the pattern, and all its top-level BINDs."""
     if isinstance(definition.pattern, ast.SubSelect):
         return gpm, ()
-    seen = decided_outside(sequence, partition, gpm.name)
     kept: list[ast.GroupElement] = []
     stateful: list[Assignment] = []
     binds: list[TopLevelBind] = []
@@ -65,20 +66,32 @@ def separate_binds(
             continue
         before = lower_group(ast.Group(tuple(kept)))
         expression = lower_expression(over_iterations(element.expression, report))
-        earlier = seen | {part.variable.name for part in stateful}
-        if _is_stateful(expression, earlier, certainly_bound(before)):
+        own, certain = frozenset(in_scope(before)), certainly_bound(before)
+        earlier = _Earlier(visibility, gpm.name, frozenset(part.variable.name for part in stateful))
+        if is_stateful(expression, replace(earlier, but=certain)):
             stateful.append(Assignment(element.variable, expression, span=element.span))
-            binds.append(TopLevelBind(expression, earlier | frozenset(in_scope(before))))
+            binds.append(TopLevelBind(expression, replace(earlier, own=own)))
         else:
             kept.append(element)
-            binds.append(TopLevelBind(expression, frozenset(in_scope(before))))
+            binds.append(TopLevelBind(expression, own.__contains__))
     pattern = lower_group(ast.Group(tuple(kept)))
     return replace(gpm, pattern=pattern, stateful=tuple(stateful)), tuple(binds)
 
 
-def _is_stateful(expression: Expression, earlier: frozenset[str], certain: frozenset[str]) -> bool:
-    """True if the expression reads iterations, or a variable that earlier steps bind and this event may not."""
-    return reads_iterations(expression) or bool((expression_variables(expression) & earlier) - certain)
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """Which variables a BIND may read from earlier steps, or from BINDs before it that do."""
+
+    visibility: Visibility
+    gpm: str
+    assigned: frozenset[str]
+    own: frozenset[str] = frozenset()
+    but: frozenset[str] = frozenset()
+
+    def __call__(self, name: str) -> bool:
+        return name not in self.but and (
+            name in self.own or name in self.assigned or self.visibility.decided_outside(self.gpm, name)
+        )
 
 
 def spans_of(binds: tuple[TopLevelBind, ...]) -> frozenset[Span]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spaseq.algebra.events import Permute, Repeat, Sequence, around, gpms
+from spaseq.algebra.events import Permute, Repeat, Sequence
 from spaseq.algebra.expressions import Aggregate, Expression, GpmFunction, Iterated, Var, rebuild, walk
-from spaseq.algebra.visibility import bindable, partners, repeated_gpms
+from spaseq.algebra.rules.classify_variables import homes
+from spaseq.algebra.visibility import Visibility
 from spaseq.errors import listed
 from spaseq.lowering.errors import (
     AggregateOutsideRepetition,
@@ -45,45 +46,47 @@ def check_iterations(expression: Expression, query: Rough, gpm: str | None, repo
 
 @dataclass(frozen=True, slots=True)
 class Rough:
-    """A sequence with the homes of its variables: what functions over iterations are checked against."""
+    """Where GPMs stand, and the variables that have a home: what functions over iterations are checked against."""
 
-    sequence: Sequence
+    visibility: Visibility
     homes: frozenset[str]
 
-    def order(self) -> dict[str, int]:
-        """GPM name to its place in the text."""
-        return {gpm.name: index for index, gpm in enumerate(gpms(self.sequence))}
+    @staticmethod
+    def of(sequence: Sequence, partition: tuple[str, ...]) -> Rough:
+        visibility = Visibility(sequence, partition)
+        return Rough(visibility, frozenset(homes(visibility, partition)))
 
     def is_known(self, name: str, gpm: str | None) -> bool:
         """True if events of ``name`` may have come before, or with, an event of ``gpm``."""
-        if gpm is None or self.order()[name] <= self.order()[gpm]:
+        place = self.visibility
+        if gpm is None or place.order(name) <= place.order(gpm):
             return True
-        together = {step.number for step in around(self.sequence, gpm)}
+        together = {step.number for step in place.around(gpm)}
         return any(
             step.number in together
             and (isinstance(step.quantifier, Repeat) or isinstance(step.body, Permute))
-            for step in around(self.sequence, name)
-        ) or name in partners(self.sequence, gpm)
+            for step in place.around(name)
+        ) or place.together(gpm, name)
 
 
 def _check_iterated(node: Iterated, query: Rough, gpm: str | None, report: Report) -> None:
     call, name = format_expression(node), node.variable.name
-    repeated = repeated_gpms(query.sequence)
-    sources = [pattern.name for pattern in repeated if name in bindable(pattern)]
+    place = query.visibility
+    sources = [source for source in place.binders(name) if place.repetitions(source)]
     if node.name == "PREV":
-        if gpm is not None and any(step.negated for step in around(query.sequence, gpm)):
+        if gpm is not None and place.negated(gpm):
             report.error(PrevInNegation(span=node.span, name=name, gpm=gpm))
         elif gpm not in sources:
             report.error(PrevOutsidePattern(span=node.span, name=name))
     elif not sources:
-        known = listed(pattern.name for pattern in repeated)
+        known = listed(place.repeated())
         report.error(AggregateOutsideRepetition(span=node.span, call=call, argument=f"?{name}", known=known))
     elif not any(query.is_known(source, gpm) for source in sources):
         report.error(IterationsNotYetKnown(span=node.span, call=call, gpm=gpm, later=sources[0]))
     in_group = any(
         step.is_group and isinstance(step.quantifier, Repeat)
         for source in sources
-        for step in around(query.sequence, source)
+        for step in place.around(source)
     )
     if in_group and name not in query.homes:
         report.error(NeedsHome(span=node.span, call=call, name=name))
@@ -91,20 +94,18 @@ def _check_iterated(node: Iterated, query: Rough, gpm: str | None, report: Repor
 
 def _check_gpm_function(node: GpmFunction, query: Rough, gpm: str | None, report: Report) -> None:
     call = format_expression(node)
-    order = query.order()
-    known = [name for name in order if not any(step.negated for step in around(query.sequence, name))]
+    place = query.visibility
     if node.name == "COUNT":
-        repeated = [pattern.name for pattern in repeated_gpms(query.sequence)]
-        if node.gpm not in repeated:
+        if not place.repetitions(node.gpm):
+            known = listed(place.repeated())
             report.error(
-                AggregateOutsideRepetition(
-                    span=node.span, call=call, argument=node.gpm, known=listed(repeated)
-                )
+                AggregateOutsideRepetition(span=node.span, call=call, argument=node.gpm, known=known)
             )
             return
-    elif node.gpm not in known:
-        reason = "it is negated" if node.gpm in order else "not in SEQ"
-        report.error(UnknownStep(span=node.span, call=call, reason=reason, known=listed(known)))
+    elif node.gpm not in place.gpms or place.negated(node.gpm):
+        known = listed(name for name in place.gpms if not place.negated(name))
+        reason = "it is negated" if node.gpm in place.gpms else "not in SEQ"
+        report.error(UnknownStep(span=node.span, call=call, reason=reason, known=known))
         return
     if not query.is_known(node.gpm, gpm):
         report.error(IterationsNotYetKnown(span=node.span, call=call, gpm=gpm, later=node.gpm))

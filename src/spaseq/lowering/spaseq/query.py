@@ -27,7 +27,7 @@ from spaseq.algebra.events import (
 from spaseq.algebra.expressions import Expression, Var
 from spaseq.algebra.patterns import Bgp
 from spaseq.algebra.structure import bounded_by_gaps
-from spaseq.algebra.visibility import result_variables
+from spaseq.algebra.visibility import Visibility, result_variables
 from spaseq.errors import QueryWarning, did_you_mean, listed, place
 from spaseq.lowering.errors import (
     BadStart,
@@ -51,7 +51,7 @@ from spaseq.lowering.errors import (
 from spaseq.lowering.sparql import lower_expression
 from spaseq.lowering.spaseq.durations import MAX_DURATION, microseconds
 from spaseq.lowering.spaseq.gpm import TopLevelBind, lower_whole, separate_binds
-from spaseq.lowering.spaseq.iterations import over_iterations
+from spaseq.lowering.spaseq.iterations import Rough, over_iterations
 from spaseq.lowering.spaseq.places import Places
 from spaseq.lowering.spaseq.report import Report
 from spaseq.lowering.spaseq.sequence import lower_sequence, names
@@ -89,12 +89,13 @@ def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
     partition = tuple(variable.name for variable in written.partition)
     parts: dict[str, Gpm] = {}
     binds: dict[str, tuple[TopLevelBind, ...]] = {}
+    visibility = Visibility(rough, partition)
     for name, definition in definitions.items():
-        parts[name], binds[name] = separate_binds(whole[name], definition, rough, partition, report)
+        parts[name], binds[name] = separate_binds(whole[name], definition, visibility, report)
     sequence = lower_sequence(expression, lambda name: parts.get(name.name) or _unknown(name), report)
 
     Places(sequence, window, _shown(expression, sequence), report).check()
-    variables = Variables(sequence, report, partition)
+    variables = Variables(sequence, report, Rough.of(sequence, partition))
     for gpm in variables.all_gpms:
         if gpm.name in binds:
             variables.check_gpm(gpm, binds[gpm.name])

@@ -25,7 +25,9 @@ from spaseq.algebra.events import (
     Repeat,
     Sequence,
     Step,
+    choice_count,
 )
+from spaseq.errors import Span
 from spaseq.lowering.errors import (
     BadBounds,
     BadGap,
@@ -41,9 +43,11 @@ from spaseq.lowering.errors import (
     PermuteItem,
     PermuteSize,
     RepeatedRepetition,
+    TooManyChoices,
 )
 from spaseq.lowering.spaseq.durations import MAX_DURATION, microseconds
 from spaseq.lowering.spaseq.report import Report
+from spaseq.settings import settings
 from spaseq.syntax import ast
 
 MAX_ITERATIONS = 1_000_000
@@ -92,11 +96,19 @@ class _Steps:
         if isinstance(written, ast.Gapped):
             gap, written = self._gap(written.gap), written.body
         body, quantifier = self._quantified(written)
+        self._check_choices(body, span)
         if isinstance(quantifier, Absent):
             if gap.after:
                 self._report.error(BadGap(span=span, reason="AFTER has no meaning for a negated step"))
             quantifier, gap = Absent(gap.within), NO_GAP
         return Step(body, quantifier, operator, gap, number, span=span)
+
+    def _check_choices(self, body: Body, span: Span) -> None:
+        if isinstance(body, (Sequence, Permute)):
+            return
+        count, limit = choice_count(body), settings().max_choices
+        if count > limit:
+            self._report.error(TooManyChoices(span=span, count=count, limit=limit))
 
     def _quantified(self, written: ast.Step) -> tuple[Body, Quantifier]:
         if not isinstance(written, ast.Quantified):
@@ -165,7 +177,9 @@ class _Steps:
 
     def _item(self, written: ast.Step) -> Element:
         if isinstance(written, (ast.Name, ast.Conjunction, ast.Disjunction)):
-            return self._element(written)
+            element = self._element(written)
+            self._check_choices(element, written.span)
+            return element
         self._report.error(PermuteItem(span=written.span))
         return Either(tuple(map(self._gpm, names(written))))
 

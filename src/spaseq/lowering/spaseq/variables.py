@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from spaseq.algebra.events import Assignment, Gpm, Sequence, around, gpms
+from spaseq.algebra.events import Assignment, Gpm, Sequence, gpms
 from spaseq.algebra.expressions import Exists, Expression, Iterated, Var, conjuncts, walk
-from spaseq.algebra.rules.classify_variables import homes
 from spaseq.algebra.rules.split_filters import is_stateful
 from spaseq.algebra.scope import certainly_bound, in_scope, pattern_expressions
 from spaseq.algebra.visibility import (
+    Visibility,
     bindable,
-    decided_outside,
     every_pattern,
     key_triples,
     patterns_in,
     result_variables,
-    seen_by,
 )
 from spaseq.errors import Span, did_you_mean, listed
 from spaseq.lowering.errors import (
@@ -44,30 +42,23 @@ class Variables:
 
     sequence: Sequence
     report: Report
-    partition: tuple[str, ...] = ()
+    rough: Rough
 
     @property
     def all_gpms(self) -> tuple[Gpm, ...]:
         return tuple(gpms(self.sequence))
 
     @property
-    def _rough(self) -> Rough:
-        return Rough(self.sequence, frozenset(homes(self.sequence, self.partition)))
-
-    def negated(self, name: str) -> bool:
-        return any(step.negated for step in around(self.sequence, name))
-
-    def binders(self, variable: str) -> tuple[str, ...]:
-        """The GPMs that may bind a variable, in step order."""
-        return tuple(gpm.name for gpm in self.all_gpms if variable in bindable(gpm))
+    def visibility(self) -> Visibility:
+        return self.rough.visibility
 
     # --- inside a GPM ---------------------------------------------------------------------------
 
     def check_gpm(self, gpm: Gpm, binds: tuple[TopLevelBind, ...]) -> None:
         """All variables that the parts of one GPM read."""
-        readable = seen_by(self.sequence, gpm.name) | set(bindable(gpm))
+        own = frozenset(bindable(gpm))
         for condition in gpm.filters:
-            self._check_top_level(condition, gpm, frozenset(readable))
+            self._check_top_level(condition, gpm, lambda name: name in own or self._sees(gpm, name))
         for bind in binds:
             self._check_top_level(bind.expression, gpm, bind.readable)
         self._check_nested(gpm, spans_of(binds))
@@ -76,7 +67,11 @@ class Variables:
 
     def _check_stateful_exists(self, gpm: Gpm) -> None:
         """EXISTS has the event's graph at hand; a part that waits for other events has not."""
-        outside = decided_outside(self.sequence, self.partition, gpm.name) - certainly_bound(gpm.pattern)
+        certain = certainly_bound(gpm.pattern)
+
+        def outside(name: str) -> bool:
+            return name not in certain and self.visibility.decided_outside(gpm.name, name)
+
         parts = [part for condition in gpm.filters for part in conjuncts(condition)]
         stateful = [part for part in parts if is_stateful(part, outside)]
         for part in (*stateful, *(part.expression for part in gpm.stateful)):
@@ -87,13 +82,16 @@ class Variables:
             if isinstance(node, Exists):
                 self.report.error(ExistsNeedsEvent(span=node.span, what=what))
 
-    def _check_top_level(self, expression: Expression, gpm: Gpm, readable: frozenset[str]) -> None:
-        check_iterations(expression, self._rough, gpm.name, self.report)
+    def _sees(self, gpm: Gpm, name: str) -> bool:
+        return self.visibility.sees(gpm.name, name)
+
+    def _check_top_level(self, expression: Expression, gpm: Gpm, readable: Callable[[str], bool]) -> None:
+        check_iterations(expression, self.rough, gpm.name, self.report)
         own_check = self._iterated_spans(expression)
         for node in walk(expression):
             if not isinstance(node, Var) or node.hidden or node.span in own_check:
                 continue
-            if node.name not in readable:
+            if not readable(node.name):
                 self._report_unreadable(node, gpm)
 
     @staticmethod
@@ -102,16 +100,17 @@ class Variables:
         return frozenset(n.variable.span for n in walk(expression) if isinstance(n, Iterated))
 
     def _report_unreadable(self, node: Var, gpm: Gpm) -> None:
-        order = self._rough.order()
-        others = [name for name in self.binders(node.name) if name != gpm.name]
-        later = [name for name in others if order[name] > order[gpm.name] and not self.negated(name)]
-        hidden = [name for name in others if self.negated(name)]
+        place = self.visibility
+        others = [name for name in place.binders(node.name) if name != gpm.name]
+        here = place.order(gpm.name)
+        later = [name for name in others if place.order(name) > here and not place.negated(name)]
+        hidden = [name for name in others if place.negated(name)]
         if later:
             self.report.error(LooksAhead(span=node.span, name=node.name, gpm=gpm.name, later=later[0]))
         elif hidden:
             self.report.error(HiddenByNegation(span=node.span, name=node.name, gpm=hidden[0]))
         else:
-            known = seen_by(self.sequence, gpm.name) | set(bindable(gpm))
+            known = place.seen(gpm.name) | set(bindable(gpm))
             hint = _did_you_mean(node.name, known)
             self.report.error(UnboundVariable(span=node.span, name=node.name, gpm=gpm.name, hint=hint))
 
@@ -138,14 +137,14 @@ class Variables:
                     continue
                 for pattern in patterns_in(node):
                     for name in in_scope(pattern):
-                        others = [other for other in self.binders(name) if other != gpm.name]
+                        others = [o for o in self.visibility.binders(name) if o != gpm.name]
                         if name not in top and others and not name.startswith("_:"):
                             self.report.error(
                                 NestedStatefulPart(span=node.span, name=name, gpm=gpm.name, other=others[0])
                             )
 
     def _report_nested(self, variable: Var, gpm: Gpm) -> None:
-        others = [name for name in self.binders(variable.name) if name != gpm.name]
+        others = [name for name in self.visibility.binders(variable.name) if name != gpm.name]
         if others:
             self.report.error(
                 NestedStatefulPart(span=variable.span, name=variable.name, gpm=gpm.name, other=others[0])
@@ -154,15 +153,14 @@ class Variables:
             self._report_unreadable(variable, gpm)
 
     def _check_assignments(self, gpm: Gpm) -> None:
-        earlier = seen_by(self.sequence, gpm.name)
         for part in gpm.stateful:
             if not isinstance(part, Assignment):
                 continue
             name = part.variable.name
             if name in in_scope(gpm.pattern):
                 other = gpm.name
-            elif name in earlier:
-                other = self.binders(name)[0]
+            elif self._sees(gpm, name):
+                other = self.visibility.binders(name)[0]
             else:
                 continue
             self.report.error(AssignsBoundVariable(span=part.variable.span, name=name, other=other))
@@ -181,7 +179,7 @@ class Variables:
                 self._check_result(item.variable, taken, UnboundSelection)
                 continue
             expression = expressions[name]
-            check_iterations(expression, self._rough, None, self.report)
+            check_iterations(expression, self.rough, None, self.report)
             self._check_no_exists(expression, "SELECT speaks of a whole match")
             skipped = self._iterated_spans(expression)
             for node in walk(expression):
@@ -201,7 +199,7 @@ class Variables:
     ) -> None:
         if node.name in known:
             return
-        hidden = [name for name in self.binders(node.name) if self.negated(name)]
+        hidden = [name for name in self.visibility.binders(node.name) if self.visibility.negated(name)]
         if hidden:
             self.report.error(HiddenByNegation(span=node.span, name=node.name, gpm=hidden[0]))
             return

@@ -18,13 +18,10 @@ from spaseq.algebra.events import (
     EventQuery,
     Gpm,
     Maybe,
-    Permute,
     Repeat,
     SelectForm,
-    Sequence,
     StatefulPart,
     Step,
-    around,
     gpms,
     leaves,
 )
@@ -32,7 +29,7 @@ from spaseq.algebra.expressions import Constant, GpmFunction, Iterated, conjunct
 from spaseq.algebra.patterns import Graph
 from spaseq.algebra.scope import expression_variables
 from spaseq.algebra.structure import possible_first, possible_later
-from spaseq.algebra.visibility import bindable, gpm_patterns, partners, result_variables
+from spaseq.algebra.visibility import Visibility, bindable, gpm_patterns, result_variables
 from spaseq.automaton import Automaton, Edge, Kind
 from spaseq.errors import QueryWarning
 from spaseq.planner.explain.rewritten import (
@@ -207,7 +204,7 @@ class Explanation:
 def explanation(query: CompiledQuery) -> Explanation:
     """Gather what there is to say about a query."""
     plan = query.rewritten
-    spelling = Spelling.of(query.syntax.prologue)
+    whole = _Around.of(query)
     graphs = tuple(dict.fromkeys(name for gpm in plan.gpms for name in _graphs(gpm)))
     distribution = query.distribution
     return Explanation(
@@ -230,9 +227,7 @@ def explanation(query: CompiledQuery) -> Explanation:
         graphs=tuple(name for name in graphs if not name.startswith("?")),
         any_graph=any(name.startswith("?") for name in graphs),
         automaton=_automaton(query.automaton),
-        steps=tuple(
-            _step(query, number, step, spelling) for number, step in enumerate(leaves(plan.sequence), 1)
-        ),
+        steps=tuple(_step(whole, number, step) for number, step in enumerate(leaves(plan.sequence), 1)),
         skips=plan.skip_past,
         distribution=DistributionFacts(
             distribution.unit.value,
@@ -294,18 +289,16 @@ def _graphs(gpm: Gpm) -> Iterator[str]:
 
 
 def _automaton(automaton: Automaton) -> AutomatonFacts:
+    waits: dict[int, dict[str, None]] = {}
+    """What a run in a state waits for: what the take edges that leave it take."""
+    for edge in automaton.edges:
+        if edge.kind is Kind.TAKE and edge.step is not None:
+            waits.setdefault(edge.source, {})[element_text(edge.step.element)] = None
     states = tuple(
-        StateFacts(automaton.name(state), _waits(automaton, state), state == 0, state == automaton.final)
+        StateFacts(automaton.name(state), tuple(waits.get(state, ())), state == 0, state == automaton.final)
         for state in range(automaton.size)
     )
     return AutomatonFacts(states, tuple(_edge(automaton, edge) for edge in automaton.edges))
-
-
-def _waits(automaton: Automaton, state: int) -> tuple[str, ...]:
-    """What a run in a state waits for: what the take edges that leave it take."""
-    edges = (automaton.edges[number] for number in automaton.leaving(state))
-    steps = (edge.step for edge in edges if edge.kind is Kind.TAKE and edge.step is not None)
-    return tuple(dict.fromkeys(element_text(step.element) for step in steps))
 
 
 def _edge(automaton: Automaton, edge: Edge) -> EdgeFacts:
@@ -335,12 +328,41 @@ _KINDS = {Kind.TAKE: "take", Kind.GUARD: "guard", Kind.SKIP: "skip", Kind.EPSILO
 # --- steps --------------------------------------------------------------------------------------
 
 
-def _step(query: CompiledQuery, number: int, step: Step, spelling: Spelling) -> StepFacts:
-    plan = query.rewritten
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What the facts about one step need of the whole query."""
+
+    plan: EventQuery
+    visibility: Visibility
+    written: dict[str, Gpm]
+    """The GPMs before any rule."""
+    aliases: dict[str, str]
+    spelling: Spelling
+    order: dict[str, int]
+    """The variables that a match may bind, by first occurrence."""
+    first: frozenset[int]
+    later: frozenset[int]
+    """Steps that may have no positive step before them, and those that may have one."""
+
+    @staticmethod
+    def of(query: CompiledQuery) -> _Around:
+        plan = query.rewritten
+        return _Around(
+            plan,
+            Visibility(plan.sequence, plan.partition),
+            {gpm.name: gpm for gpm in query.algebra.gpms},
+            {stream.iri: stream.alias for stream in plan.streams},
+            Spelling.of(query.syntax.prologue),
+            {name: number for number, name in enumerate(result_variables(plan.sequence))},
+            possible_first(plan.sequence),
+            possible_later(plan.sequence),
+        )
+
+
+def _step(whole: _Around, number: int, step: Step) -> StepFacts:
     here = tuple(gpms(step.element))
-    aliases = {stream.iri: stream.alias for stream in plan.streams}
     minimum, maximum = _bounds(step)
-    inside = around(plan.sequence, here[0].name)[:-1]
+    inside = whole.visibility.around(here[0].name)[:-1]
     return StepFacts(
         number=number,
         text=step_text(step),
@@ -350,11 +372,11 @@ def _step(query: CompiledQuery, number: int, step: Step, spelling: Spelling) -> 
         quantifier=_quantifier(step),
         minimum=minimum,
         maximum=maximum,
-        between=tuple(operator.value for operator in between(plan.sequence, step)),
+        between=tuple(operator.value for operator in _between(whole, step)),
         inside=tuple(step_text(group) for group in inside),
         gap=" ".join(gap_text(step.gap)) or None,
-        streams=tuple(dict.fromkeys(aliases[gpm.stream] for gpm in here)),
-        gpms=tuple(_gpm(query, gpm, spelling) for gpm in here),
+        streams=tuple(dict.fromkeys(whole.aliases[gpm.stream] for gpm in here)),
+        gpms=tuple(_gpm(whole, gpm) for gpm in here),
         window=None if step.window is None else window_text(step.window),
     )
 
@@ -383,100 +405,90 @@ def _bounds(step: Step) -> tuple[int, int | None]:
             return 1, 1
 
 
-def between(sequence: Sequence, step: Step) -> tuple[Contiguity, ...]:
+def _between(whole: _Around, step: Step) -> tuple[Contiguity, ...]:
     """The operators between iterations of a step (SEMANTICS 1.5).
 
     Two where it depends on whether an optional step before it is taken.
     """
     if not isinstance(step.quantifier, Repeat):
         return ()
-    starts = (True,) * (step.number in possible_first(sequence))
-    starts += (False,) * (step.number in possible_later(sequence))
+    starts = (True,) * (step.number in whole.first) + (False,) * (step.number in whole.later)
     return tuple(dict.fromkeys(step.quantifier.operator(first_step=first) for first in starts))
 
 
-def _gpm(query: CompiledQuery, gpm: Gpm, spelling: Spelling) -> GpmFacts:
-    plan = query.rewritten
-    written = next(each for each in query.algebra.gpms if each.name == gpm.name)
+def _gpm(whole: _Around, gpm: Gpm) -> GpmFacts:
     waiting = [part.expression for part in gpm.stateful]
-    local = [part for filter_ in written.filters for part in conjuncts(filter_) if part not in waiting]
-    aliases = {stream.iri: stream.alias for stream in plan.streams}
+    filters = whole.written[gpm.name].filters
+    local = [part for filter_ in filters for part in conjuncts(filter_) if part not in waiting]
+    joins = [(name, _met(whole, gpm, name)) for name in bindable(gpm)]
     return GpmFacts(
         name=gpm.name,
-        stream=aliases[gpm.stream],
-        pattern=spelling.pattern(gpm.pattern),
+        stream=whole.aliases[gpm.stream],
+        pattern=whole.spelling.pattern(gpm.pattern),
         binds=bindable(gpm),
-        joins=_joins(plan, gpm),
-        filters=tuple(spelling.expression(part) for part in local),
-        stateful=tuple(_stateful(plan, gpm, part, spelling) for part in gpm.stateful),
-        per_iteration=tuple(name for name in bindable(gpm) if name in plan.iterated),
+        joins=tuple(VariableFacts(name, binders) for name, binders in joins if binders),
+        filters=tuple(whole.spelling.expression(part) for part in local),
+        stateful=tuple(_stateful(whole, gpm, part) for part in gpm.stateful),
+        per_iteration=tuple(name for name in bindable(gpm) if name in whole.plan.iterated),
         graphs=tuple(dict.fromkeys(_graphs(gpm))),
     )
 
 
-def _joins(query: EventQuery, gpm: Gpm) -> tuple[VariableFacts, ...]:
-    """The variables on which a mapping of the GPM must agree, and with whose."""
-    rows = [
-        (name, tuple(other.name for other in _met_by(query, gpm, name) if name in bindable(other)))
-        for name in bindable(gpm)
-    ]
-    return tuple(VariableFacts(name, binders) for name, binders in rows if binders)
-
-
-def _met_by(query: EventQuery, gpm: Gpm, name: str) -> list[Gpm]:
-    """The GPMs whose values of a variable a mapping of this one meets.
+def _met(whole: _Around, gpm: Gpm, variable: str) -> tuple[str, ...]:
+    """The GPMs with whose values of a variable a mapping of this one must agree.
 
     Those of earlier steps, of its own conjunction and of its permutation; for a variable without a home also those of
     earlier iterations; for a negation in first place those of the step after it (SEMANTICS 1.6).
     """
-    met = _readable(query, gpm)
-    steps = list(leaves(query.sequence))
-    own = next(index for index, step in enumerate(steps) if gpm in tuple(gpms(step.body)))
-    if not met and steps[own].negated:
-        last = next(index for index, step in enumerate(steps) if step.positive)
-        met = [other for step in steps[own + 1 : last + 1] if not step.negated for other in gpms(step.body)]
-    if name not in query.iterated:
-        for step in around(query.sequence, gpm.name):
-            if isinstance(step.quantifier, Repeat):
-                met += [other for other in gpms(step.body) if other not in met]
-    return met
+    place = whole.visibility
+    met = list(_read(whole, gpm, variable))
+    own = place.around(gpm.name)
+    if own[-1].negated and own[-1].number not in whole.later:
+        met = [name for name in place.binders(variable) if _comes_next(whole, gpm.name, name)]
+    repeated = {step.number for step in own if isinstance(step.quantifier, Repeat)}
+    if repeated and variable not in whole.plan.iterated:
+        known = set(met)
+        met += [
+            name
+            for name in place.binders(variable)
+            if name not in known and any(step.number in repeated for step in place.around(name))
+        ]
+    return tuple(met)
 
 
-def _readable(query: EventQuery, gpm: Gpm) -> list[Gpm]:
-    """The GPMs whose variables a part of this one may read, in the order of the text."""
-    found: list[Gpm] = []
-    earlier = True
-    for step in leaves(query.sequence):
-        here = tuple(gpms(step.body))
-        if gpm in here:
-            earlier = False
-        if not step.negated:
-            found += [
-                other
-                for other in here
-                if (earlier or other.name in _together(query, gpm)) and other.name != gpm.name
-            ]
-    return found
+def _comes_next(whole: _Around, negated: str, name: str) -> bool:
+    """True if a GPM may be the first positive one behind a negation in first place."""
+    place = whole.visibility
+    own = place.around(name)[-1]
+    return not own.negated and own.number in whole.first and place.order(name) > place.order(negated)
 
 
-def _together(query: EventQuery, gpm: Gpm) -> frozenset[str]:
-    """The GPMs of its conjunction and of its permutation."""
-    inside = [step for step in around(query.sequence, gpm.name) if isinstance(step.body, Permute)]
-    return partners(query.sequence, gpm.name) | {g.name for step in inside for g in gpms(step.body)}
-
-
-def _stateful(query: EventQuery, gpm: Gpm, part: StatefulPart, spelling: Spelling) -> StatefulFacts:
-    readable = _readable(query, gpm)
+def _stateful(whole: _Around, gpm: Gpm, part: StatefulPart) -> StatefulFacts:
+    place = whole.visibility
     over = [node.variable.name for node in walk(part.expression) if isinstance(node, Iterated)]
     counted = [node.gpm for node in walk(part.expression) if isinstance(node, GpmFunction)]
-    repeated = [g.name for g in query.gpms if set(bindable(g)) & set(over)]
-    names = [
-        name for name in result_variables(query.sequence) if name in expression_variables(part.expression)
-    ]
-    reads = [(name, tuple(o.name for o in readable if name in bindable(o))) for name in names]
+    repeated = sorted({name for variable in over for name in place.binders(variable)}, key=place.order)
+    known = [name for name in expression_variables(part.expression) if name in whole.order]
+    reads = [(name, _read(whole, gpm, name)) for name in sorted(known, key=whole.order.__getitem__)]
     return StatefulFacts(
-        text=stateful_text(part, spelling),
+        text=stateful_text(part, whole.spelling),
         reads=tuple(VariableFacts(name, binders) for name, binders in reads if binders),
         iterations=tuple(dict.fromkeys(repeated + counted)),
         skipped_first=getattr(part, "after_first", False),
+    )
+
+
+def _read(whole: _Around, gpm: Gpm, variable: str) -> tuple[str, ...]:
+    """The GPMs from which a part of this one may read a variable: of earlier steps, its conjunction, its permutation."""
+    place, own = whole.visibility, whole.visibility.around(gpm.name)[-1].number
+    return tuple(
+        name
+        for name in place.binders(variable)
+        if name != gpm.name
+        and not place.around(name)[-1].negated
+        and (
+            (place.order(name) < place.order(gpm.name) and place.around(name)[-1].number != own)
+            or place.together(gpm.name, name)
+            or place.in_any_order(gpm.name, name)
+        )
     )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyoxigraph import RdfFormat, Triple, parse
+from pyoxigraph import NamedNode, RdfFormat, Triple, parse
 
 from spaseq.errors import InvalidArgument
 from spaseq.io.assemble import RawEvent
@@ -27,18 +28,22 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.terms import Term
 from spaseq.settings import settings
 from spaseq.spark.values import events_of_value
+from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
+_NO_TIME: Final = "the row has no time"
+_OUTSIDE: Final = "the time of the row lies outside the years 1 to 9999"
 ENDED: Final = int(np.iinfo(np.int64).max)
 """The promise of a stream that has ended."""
 
 _PLAIN = re.compile(
-    r'<[^\x00-\x20<>"{}|^`\\]*:[^\x00-\x20<>"{}|^`\\]*>'
-    r'|"[^"\\\n\r]*"(?:@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*|\^\^<[^\x00-\x20<>"{}|^`\\]*:[^\x00-\x20<>"{}|^`\\]*>)?'
+    r'(?:"[^"\\\x00-\x1f\x7f\ufffe\uffff]*")?(?:(?:\A|(?<=")\^\^)<([^\x00-\x20<>"{}|^`\\]*)>)?'
 )
-"""Terms whose text is canonical if it is the text of their parsed form, which is then not needed."""
+"""Terms whose text is canonical if their IRI is one: they need not be parsed."""
+_PARSED: Final = ("#string>", "angString>")
+"""How datatypes end that are not written, or that a literal cannot have."""
 
 
 @dataclass(slots=True)
@@ -121,8 +126,8 @@ class EventRows:
         origin: list[int] = []
         for place, time, value in zip(places.tolist(), times, part.column("value").to_pylist(), strict=True):
             data = value.encode() if isinstance(value, str) else value
-            if known and time is None:
-                self._bad("the row has no time", place, data.decode("utf-8", "replace"))
+            if known and not (time is not None and FIRST_INSTANT <= time <= LAST_INSTANT):
+                self._bad(_NO_TIME if time is None else _OUTSIDE, place, data.decode("utf-8", "replace"))
                 continue
             for found in events_of_value(
                 data, self._syntax, time, self._options, f"{self._source} row {place}"
@@ -165,7 +170,10 @@ class EventRows:
         column = part.column("time")
         missing = column.is_null().to_numpy(zero_copy_only=False)
         times = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        return times, dict.fromkeys(np.flatnonzero(missing).tolist(), "the row has no time")
+        outside = (times < FIRST_INSTANT) | (times > LAST_INSTANT)
+        bad = dict.fromkeys(np.flatnonzero(outside).tolist(), _OUTSIDE)
+        bad |= dict.fromkeys(np.flatnonzero(missing).tolist(), _NO_TIME)
+        return np.where(outside, 0, times), bad
 
     def _encoded(self, texts: pa.Array, position: str) -> tuple[Ints, dict[int, str]]:
         """The ids of a column of terms, 0 where there is none, and why. Blank nodes get negative ids."""
@@ -277,9 +285,12 @@ class EventRows:
 
 def canonical_term(text: str) -> str:
     """The canonical N-Triples text of a term; a `ValueError` says what is wrong with it."""
-    if _PLAIN.fullmatch(text) and not text.endswith("#string>"):
-        # Language tags are compared without case.
-        return text if "@" not in text.rpartition('"')[2] else str(_parsed(text))
+    found = _PLAIN.fullmatch(text)
+    if text and found is not None and not text.endswith(_PARSED):
+        with suppress(ValueError):  # the parser says what is wrong
+            if found[1] is not None:
+                NamedNode(found[1])
+            return text
     return str(_parsed(text))
 
 

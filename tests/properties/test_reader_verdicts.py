@@ -7,11 +7,13 @@ bad input, and a judge that asks pyoxigraph line by line agrees.
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
@@ -358,6 +360,67 @@ def jsonld(rng: random.Random) -> bytes:
     return json.dumps(events, indent=indent).encode()
 
 
+class Frame(NamedTuple):
+    """A frame of Jelly: what stands in it, and whether pyoxigraph can take all of it."""
+
+    statements: list[tuple[object, ...]]
+    good: bool
+
+
+def jelly_frames(rng: random.Random) -> list[Frame]:
+    """A few events, some with a term that is none."""
+    from pyjelly.integrations.generic.generic_sink import IRI, BlankNode, DefaultGraph, Literal
+
+    rdf = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+    good = [
+        IRI("http://e/é"),
+        BlankNode("b"),
+        BlankNode("a:b"),
+        Literal("x", langtag="EN"),
+        Literal("", datatype="urn:d"),
+    ]
+    bad = [
+        IRI("rel"), IRI("http://e/%zz"), IRI("http://e/\\u0041"), BlankNode("a b"), Literal("x", langtag="1"),
+        Literal("x", datatype="rel"), Literal("x", datatype=rdf + "langString"),
+    ]  # fmt: skip
+    frames = []
+    for number in range(rng.randint(2, 6)):
+        name = rng.choice([IRI(f"http://e/g{number}"), BlankNode("g")])
+        objects = rng.choices(good, k=rng.randint(1, 3)) + rng.choices(bad, k=rng.random() < 0.3)
+        predicates = rng.choices(["http://e/p", "http://e/q#r"], k=len(objects))
+        statements: list[tuple[object, ...]] = [
+            (IRI("http://e/s"), IRI(predicate), value, name)
+            for predicate, value in zip(predicates, objects, strict=True)
+        ]
+        statements.append(
+            (name, IRI(PREDICATE), Literal(f"{number}", datatype=XSD + "integer"), DefaultGraph)
+        )
+        rng.shuffle(statements)
+        frames.append(Frame(statements, all(value in good for value in objects)))
+    return frames
+
+
+def jelly_bytes(frames: list[Frame]) -> bytes:
+    """The frames as a file."""
+    from pyjelly import jelly
+    from pyjelly.integrations.generic.generic_sink import GenericStatementSink, Quad
+    from pyjelly.integrations.generic.serialize import GenericSinkTermEncoder, stream_frames
+    from pyjelly.options import StreamParameters
+    from pyjelly.serialize.ioutils import write_delimited
+    from pyjelly.serialize.streams import QuadStream, SerializerOptions
+
+    options = SerializerOptions(logical_type=jelly.LOGICAL_STREAM_TYPE_DATASETS, params=StreamParameters())
+    stream = QuadStream(encoder=GenericSinkTermEncoder(lookup_preset=options.lookup_preset), options=options)
+    out = io.BytesIO()
+    for frame in frames:
+        sink = GenericStatementSink()
+        for statement in frame.statements:
+            sink.add(Quad(*statement))
+        for written in stream_frames(stream, sink):
+            write_delimited(written, out)
+    return out.getvalue()
+
+
 # --- mutations ----------------------------------------------------------------------------------------
 
 BAD_TERMS = [
@@ -480,6 +543,26 @@ def check_case(kind: str, seed: int, folder: Path) -> None:
             check_document(kind, data, whole)
     except AssertionError as error:
         raise AssertionError(f"{error}\n{repeated(seed)}\n{data!r}") from None
+
+
+def test_a_mutated_jelly_file_has_one_verdict(tmp_path: Path) -> None:
+    """A frame with a term that is none is bad input; only one that cannot be decoded ends the file."""
+    file = tmp_path / "fuzz.jelly"
+    for seed in seeds(200):
+        rng = random.Random(seed)
+        frames = jelly_frames(rng)
+        data = bytearray(jelly_bytes(frames))
+        whole = rng.random() < 0.5
+        for _ in range(0 if whole else rng.randint(1, 3)):
+            mutate_bytes(rng, data)
+        file.write_bytes(data)
+        with changed_settings(file_bytes=rng.choice([1, 37, 1 << 16])):
+            events, bad = check_readings(file, rng, "stream")
+        if whole:
+            good = [number for number, frame in enumerate(frames) if frame.good]
+            assert [time for time, *_ in events] == [1000 * number for number in good], repeated(seed)
+            wrong = [number + 1 for number in range(len(frames)) if number not in good]
+            assert [position for _, position, *_ in bad] == wrong, repeated(seed)
 
 
 @pytest.mark.parametrize("kind", MAKERS)

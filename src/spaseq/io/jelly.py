@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import BinaryIO, Final, cast
+from typing import BinaryIO, Final, TypeAlias, cast
 
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad
 
 from spaseq.io.assemble import (
     NO_GRAPH,
@@ -19,6 +19,7 @@ from spaseq.io.assemble import (
     unreadable,
 )
 from spaseq.io.bad_input import BadInput, excerpt
+from spaseq.io.labels import numbered
 from spaseq.io.lines import Step
 from spaseq.io.options import ReadOptions
 from spaseq.io.sources import ByteReader
@@ -26,6 +27,10 @@ from spaseq.model.terms import Term
 from spaseq.settings import settings
 
 LONGEST_FRAME: Final = 1 << 30
+_TAGGED: Final = (
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#langString",
+    "http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString",
+)
 UNDECODABLE: Final = "the frame cannot be decoded"
 """How the reason for the last thing that is read of a damaged file begins."""
 
@@ -37,10 +42,10 @@ def read_jelly(reader: ByteReader, options: ReadOptions, source: str) -> Iterato
     """
     number = 0
     try:
-        for number, quads in enumerate(_frames(reader), 1):
-            event = _event(quads, number, options)
+        for number, statements in enumerate(_frames(reader), 1):
+            event = _event(statements, number, options)
             if isinstance(event, RawEvent):
-                yield Step([event], [], 0, 0)
+                yield Step([numbered(event)], [], 0, 0)
             elif event is not None:
                 yield Step([], [BadInput(event[0], source, number, "frame", excerpt(event[1]))], 0, 0)
     except _Undecodable as error:
@@ -57,12 +62,16 @@ def is_delimited(data: bytes) -> bool:
     return bool(delimited_jelly_hint(data[:3]))
 
 
+Statement: TypeAlias = tuple[object, ...]
+"""The terms of a triple or a quad, as pyjelly gives them."""
+
+
 class _Undecodable(Exception):
     """A frame that is not Jelly."""
 
 
-def _frames(reader: ByteReader) -> Iterator[list[Quad]]:
-    """The quads of every frame; triples are quads of the default graph."""
+def _frames(reader: ByteReader) -> Iterator[list[Statement]]:
+    """The statements of every frame."""
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
     from pyjelly.errors import JellyAssertionError, JellyConformanceError
     from pyjelly.integrations.generic.parse import parse_jelly_grouped
@@ -82,12 +91,12 @@ def _frames(reader: ByteReader) -> Iterator[list[Quad]]:
     while True:
         try:
             frame = next(frames, None)
-            quads = None if frame is None else [_quad(statement) for statement in frame]
+            statements = None if frame is None else [tuple(statement) for statement in frame]
         except wrong as error:
             raise _Undecodable(reader.damage or str(error) or type(error).__name__) from None
-        if quads is None:
+        if statements is None:
             return
-        yield quads
+        yield statements
 
 
 class _FrameInput(io.RawIOBase):
@@ -119,14 +128,18 @@ class _FrameInput(io.RawIOBase):
         return 0
 
 
-def _quad(statement: tuple[object, ...]) -> Quad:
+def _quad(statement: Statement) -> Quad:
+    """A statement as a quad, a triple as one of the default graph; a `ValueError` says what is wrong with it."""
     subject, predicate, obj = (_term(term) for term in statement[:3])
     graph = _term(statement[3]) if len(statement) > 3 else DefaultGraph()
-    return Quad(subject, predicate, obj, graph)  # type: ignore[arg-type]
+    try:
+        return Quad(subject, predicate, obj, graph)  # type: ignore[arg-type]
+    except TypeError:
+        raise ValueError("a literal or a blank node stands where none is allowed") from None
 
 
-def _term(term: object) -> Term | Triple | DefaultGraph:
-    """A term of pyjelly as a term of pyoxigraph."""
+def _term(term: object) -> Term | DefaultGraph:
+    """A term of pyjelly as a term of pyoxigraph; a `ValueError` says why it is none."""
     match type(term).__name__:
         case "IRI":
             return NamedNode(str(term)[1:-1])
@@ -137,21 +150,28 @@ def _term(term: object) -> Term | Triple | DefaultGraph:
             datatype = getattr(term, "_datatype", None)
             if language:
                 return Literal(lexical, language=language)
+            if datatype in _TAGGED:
+                raise ValueError(f"a literal without a language tag has the datatype <{datatype}>")
             return Literal(lexical, datatype=NamedNode(datatype)) if datatype else Literal(lexical)
         case "Triple":
-            parts = [_term(part) for part in cast("tuple[object, ...]", term)]
-            return Triple(*parts)  # type: ignore[arg-type]
+            raise ValueError(QUOTED)
         case _:
             return DefaultGraph()
 
 
-def _event(quads: list[Quad], number: int, options: ReadOptions) -> RawEvent | tuple[str, str] | None:
+def _event(
+    statements: list[Statement], number: int, options: ReadOptions
+) -> RawEvent | tuple[str, str] | None:
     """The event of a frame, or why it is none and how it begins; None for a frame without statements."""
+    quads: list[Quad] = []
+    for statement in statements:
+        try:
+            quads.append(_quad(statement))
+        except ValueError as error:
+            return str(error), " ".join(map(str, statement))
     if not quads:
         return None
     text = str(quads[0])
-    if any(isinstance(q.object, Triple) or isinstance(q.subject, Triple) for q in quads):
-        return QUOTED, text
     predicate = NamedNode(options.timestamp_predicate)
     stamps = [q for q in quads if isinstance(q.graph_name, DefaultGraph) and q.predicate == predicate]
     plain = [q for q in quads if isinstance(q.graph_name, DefaultGraph) and q.predicate != predicate]

@@ -42,7 +42,7 @@ from spaseq.io.options import ReadOptions
 from spaseq.io.plain import assemble
 from spaseq.io.sources import ByteReader
 from spaseq.io.stamp_kernel import ELSEWHERE
-from spaseq.model.arena import PADDING, Arena
+from spaseq.model.arena import PADDING, SECRET, Arena
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
@@ -90,7 +90,9 @@ class NQuadsReader:
         predicate = _padded(f"<{options.timestamp_predicate}>".encode())
         scale = _SCALES[options.time_unit]
         long_line = settings().long_line_bytes
-        return Settings(predicate, scale, options.keep_names, self._needed(), self._per_event, long_line)
+        return Settings(
+            predicate, scale, options.keep_names, self._needed(), self._per_event, long_line, SECRET
+        )
 
     def _needed(self) -> npt.NDArray[np.bool_]:
         """For every predicate id whether a query mentions it; empty if all matter."""

@@ -43,7 +43,7 @@ from spaseq.io.nquads_terms import (
 )
 from spaseq.io.stamp_kernel import read_stamp
 from spaseq.model.arena import Bytes, Longs, Terms
-from spaseq.model.jit import Int, inlined, lean, load8
+from spaseq.model.jit import Int, folded, inlined, lean, load8
 
 
 @lean
@@ -53,7 +53,16 @@ def _stop(state: State) -> bool:
 
 
 @inlined
-def _drop_repeats(columns: Columns, first: Int, stop: Int) -> Int:
+def triple_hash(secret: Longs, subject: Int, predicate: Int, obj: Int) -> np.uint64:
+    """A 64-bit hash of three ids; without the secret nobody can choose triples that collide."""
+    seed, key = np.uint64(secret[0]), np.uint64(secret[1])
+    mixed = folded(seed ^ np.uint64(subject), key)
+    mixed = folded(mixed ^ np.uint64(predicate), key)
+    return folded(mixed ^ np.uint64(obj), key)
+
+
+@inlined
+def _drop_repeats(columns: Columns, secret: Longs, first: Int, stop: Int) -> Int:
     """Keep the first of equal triples of one event; the new end."""
     subjects, predicates, objects = columns.subjects, columns.predicates, columns.objects
     count = stop - first
@@ -75,10 +84,8 @@ def _drop_repeats(columns: Columns, first: Int, stop: Int) -> Int:
     table = columns.table[:size]
     table[:] = -1
     for i in range(first, stop):
-        mixed = np.uint64(subjects[i]) * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ np.uint64(predicates[i])) * np.uint64(0xD6E8FEB86659FD93)
-        mixed = (mixed ^ np.uint64(objects[i])) * np.uint64(0x9E3779B97F4A7C15)
-        slot = np.int64((mixed >> np.uint64(20)) & np.uint64(size - 1))
+        mixed = triple_hash(secret, subjects[i], predicates[i], objects[i])
+        slot = np.int64(mixed & np.uint64(size - 1))
         while table[slot] >= 0:
             j = table[slot]
             if objects[j] == objects[i] and subjects[j] == subjects[i] and predicates[j] == predicates[i]:
@@ -94,7 +101,7 @@ def _drop_repeats(columns: Columns, first: Int, stop: Int) -> Int:
 @lean
 def _finish(columns: Columns, state: State, settings: Settings, base: Int) -> None:
     """Write down the open graph as an event, with the timestamp that is its own."""
-    state.triples = _drop_repeats(columns, state.first_triple, state.triples)
+    state.triples = _drop_repeats(columns, settings.secret, state.first_triple, state.triples)
     row = columns.events[state.events]
     before = state.before > 0
     stamp, stamp_end = state.after_from, state.after_to

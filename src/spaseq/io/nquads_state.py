@@ -32,7 +32,7 @@ class Settings(NamedTuple):
     """What stays the same for a whole source; ``needed[id]`` says which predicates matter, empty means all.
 
     ``per_event`` is how many triples make an event, 0 where graphs do. Lines from ``long_line`` bytes on are left to
-    pyoxigraph.
+    pyoxigraph. ``secret`` is the seed and the key of hashes.
     """
 
     stamp_predicate: Bytes
@@ -41,6 +41,7 @@ class Settings(NamedTuple):
     needed: npt.NDArray[np.bool_]
     per_event: int
     long_line: int
+    secret: Longs
 
 
 class Columns(NamedTuple):

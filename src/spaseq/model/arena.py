@@ -68,7 +68,7 @@ class Terms(NamedTuple):
     counts: Longs
 
 
-_SECRET: Final = np.frombuffer(os.urandom(16), np.int64) | 1
+SECRET: Final = np.frombuffer(os.urandom(16), np.int64) | 1
 """The seed and the key of all hashes of this process. An argument of kernels, since compiled ones are kept on disk."""
 
 
@@ -236,7 +236,7 @@ class Arena:
         self.buffer: Bytes = np.zeros(size + PADDING, np.uint8)
         self.starts: Longs = np.zeros(terms + 2, np.int64)
         self.table: Words = np.zeros(_table_size(terms), np.uint64)
-        self.counts: Longs = np.array([1, 0, *_SECRET], np.int64)
+        self.counts: Longs = np.array([1, 0, *SECRET], np.int64)
 
     def __len__(self) -> int:
         return int(self.counts[0]) - 1

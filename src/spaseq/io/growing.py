@@ -222,8 +222,11 @@ def _settled(source: Source, reader: ByteReader, begin: Cut, options: ReadOption
 
 
 def _may_be_mended(source: Source, data: bytes, bad: Sequence[BadInput]) -> bool:
-    """True unless the bad input at the end of a text stays bad whatever follows: whole lines that are wrong."""
-    whole = source.format in ("nquads", "ntriples") and data.endswith(b"\n")
+    """True unless the bad input at the end of a text stays bad whatever follows: whole lines that are wrong.
+
+    Where triples are counted, more of them may belong to the last event.
+    """
+    whole = source.format == "nquads" and data.endswith(b"\n")
     return not whole or any(each.fault for each in bad)
 
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Make the bundled extracts anew from the data folder: sh examples/extracts.sh ../shared/data
-# The sources are named in each file and in each manifest.json.
+# Make the bundled extracts anew from the whole data sets: sh examples/extracts.sh data
+# docs/use-cases/README.md says where they are published and how their CSV files are made.
 set -e
 data=${1:?the folder with the data sets}
 here=$(dirname "$0")

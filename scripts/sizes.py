@@ -1,4 +1,4 @@
-"""Check module sizes: aim at 300 lines, justify 500, refuse more than 800 (STYLE.md section 1).
+"""Check module sizes: aim at 300 lines, justify 500, refuse more than 800 (CONTRIBUTING.md).
 
 Run it alone for the whole tree. It names modules over 500 lines and fails on those over 800.
 """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spaseq.model.frames import to_pandas
     from spaseq.model.matches import Match, MatchedEvent
     from spaseq.planner import CompiledQuery
-    from spaseq.planner import compile_query as compile  # noqa: A004 - the contract's name
+    from spaseq.planner import compile_query as compile  # noqa: A004 - the public name
     from spaseq.planner.explain import explain
 
 __version__ = "0.1.0"

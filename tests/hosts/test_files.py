@@ -68,7 +68,7 @@ def rows(answers: object) -> list[tuple[object, ...]]:
 
 
 def test_events_have_time_triples_and_where_they_come_from(spark: SparkSession, folder: Path) -> None:
-    """CONTRACT section 5, and the graph's name, the file and the line."""
+    """Time and triples, and the graph's name, the file and the line."""
     events = sps.read_events(spark, f"{folder}/1.nq")
     assert events.dtypes[0] == ("time", "timestamp")
     assert events.dtypes[1] == ("triples", "array<struct<s:string,p:string,o:string>>")

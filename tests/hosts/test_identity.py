@@ -1,4 +1,4 @@
-"""Equal matches of different buckets have the identities that the other engine gives them (SEMANTICS 1.10)."""
+"""Equal matches of different buckets have the identities that the other engine gives them (semantics 1.10)."""
 
 from __future__ import annotations
 

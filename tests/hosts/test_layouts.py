@@ -1,4 +1,4 @@
-"""Data sets as others write them, on Spark: the same events and the same lines (CONTRACT section 3)."""
+"""Data sets as others write them, on Spark: the same events and the same lines (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

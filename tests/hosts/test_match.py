@@ -1,4 +1,4 @@
-"""`match` and `match_all` as users meet them (CONTRACT section 5)."""
+"""`match` and `match_all` as users meet them (docs/how-to/use-spark.md)."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def events(spark: SparkSession) -> DataFrame:
     )
 
 
-def test_select_has_the_columns_of_the_contract(events: DataFrame) -> None:
+def test_select_has_the_documented_columns(events: DataFrame) -> None:
     """``time, start`` as timestamps to the microsecond, then a string in N-Triples syntax per variable."""
     answers = sps.match(SELECT, {"S": events})
     assert answers.dtypes == [
@@ -328,7 +328,7 @@ def test_a_dataframe_that_holds_no_events_is_refused(spark: SparkSession) -> Non
 
 
 def test_an_unregistered_background_graph_is_an_error_at_start(events: DataFrame) -> None:
-    """Not an empty result (SEMANTICS 1.7)."""
+    """Not an empty result (semantics 1.7)."""
     text = SELECT.replace("?k :a ?v", "?k :a ?v . GRAPH <urn:db> { ?k ?p ?o }")
     with pytest.raises(InvalidArgument, match="urn:db"):
         sps.match(text, {"S": events})

@@ -1,4 +1,4 @@
-"""`spaseq run` on both engines: the same lines, up to order within one instant (CONTRACT section 2)."""
+"""`spaseq run` on both engines: the same lines, up to order within one instant (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that the judge must obey on every query and every stream (SEMANTICS part 1)."""
+"""Laws that the judge must obey on every query and every stream (semantics 1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of layouts: a data set has the same events in whatever order its quads stand (CONTRACT section 3)."""
+"""Laws of layouts: a data set has the same events in whatever order its quads stand (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

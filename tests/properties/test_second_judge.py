@@ -1,7 +1,7 @@
 """A second judge, written differently, agrees with the first.
 
 `spaseq.reference` grows runs step by step. The one here takes every assignment of events to steps as a
-whole and asks of it whether SEMANTICS 1.3, 1.4, 1.6, 1.8 and 1.9 hold. It knows no repetitions. Graph
+whole and asks of it whether semantics 1.3, 1.4, 1.6, 1.8 and 1.9 hold. It knows no repetitions. Graph
 patterns and expressions are pyoxigraph's in both; the second judge reads the query after all rules, the
 first reads it before them.
 """
@@ -47,7 +47,7 @@ Key = tuple[int, int, frozenset[tuple[str, object]], tuple[tuple[str, str], ...]
 
 @given(scenarios(kleene=False, most_events=8))
 def test_whole_assignments_and_growing_runs_give_the_same_matches(scenario: Scenario) -> None:
-    """Two implementations of SEMANTICS part 1 that share no control flow agree on every query."""
+    """Two implementations of semantics 1 that share no control flow agree on every query."""
     query = compile_query(scenario.query)
     scopes = BlankScopes()
     events = [
@@ -178,7 +178,7 @@ class Partition:
         return mapping
 
     def spans(self, moments: tuple[Moment, ...]) -> list[Span]:
-        """The windows that hold all events of the assignment (SEMANTICS 1.8)."""
+        """The windows that hold all events of the assignment (semantics 1.8)."""
         first, last = moments[0].time, moments[-1].time
         everything = Span(float("-inf"), float("inf"), self.events)
         positions = [self.events.index(event) for moment in moments for event in moment.events]

@@ -67,6 +67,34 @@ def test_files_named_in_backticks_exist(page: Path) -> None:
             assert (ROOT / name).exists(), name
 
 
+SOURCES = [
+    path
+    for folder in ("src", "tests", "scripts", "benchmarks", "examples", "docs")
+    for path in sorted((ROOT / folder).rglob("*"))
+    if path.suffix in {".py", ".md", ".spec", ".bench", ".lark", ".toml", ".sh", ".spaseq"}
+]
+ELSEWHERE = re.compile(r"\b(SEMANTICS|CONTRACT|STYLE|ARCHITECTURE|CODEBASES)\b(?![|)])")
+"""Names that pages of this project do not have."""
+
+
+def test_only_documents_of_the_project_are_cited() -> None:
+    """A reader can open what the code cites: pages that are there, and numbered sections of the semantics."""
+    sections = re.findall(
+        r"^#+ (\d(?:\.\d+)?)", (ROOT / "docs/reference/semantics.md").read_text("utf-8"), re.MULTILINE
+    )
+    wrong = []
+    for path in (*SOURCES, *PAGES, ROOT / "pyproject.toml", ROOT / "Makefile"):
+        text = path.read_text(encoding="utf-8")
+        cited = re.findall(r"\bsemantics\s+(\d(?:\.\d+)?)\b", text)
+        wrong += [f"{relative(path)}: semantics {number}" for number in set(cited) - set(sections)]
+        wrong += [f"{relative(path)}: {name}" for name in ELSEWHERE.findall(text)]
+        pages = re.findall(r"(?<![\w/])docs/[\w/-]+\.md", text)
+        wrong += [
+            f"{relative(path)}: {page}" for page in pages if not (ROOT / page).exists() and "NNNN" not in page
+        ]
+    assert wrong == []
+
+
 def sessions() -> list[ParameterSet]:
     """Every page, marked if its `pycon` blocks start Spark."""
     return [
@@ -163,7 +191,7 @@ def test_every_word_of_the_glossary_has_a_meaning_and_a_source(word: str) -> Non
     body = words()[word]
     assert len(body) > 40
     assert re.search(
-        r"\([^()]*(SPAseq|SEMANTICS|RSEP-QL|SPECTRA|EP-SPARQL|SPARQL|RDF|contract)[^$]*\)$", body
+        r"\([^()]*(SPAseq|semantics|RSEP-QL|SPECTRA|EP-SPARQL|SPARQL|RDF|reference/)[^$]*\)$", body
     )
 
 

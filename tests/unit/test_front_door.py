@@ -23,7 +23,7 @@ def test_everything_promised_is_there() -> None:
 
 
 def test_compile_gives_a_query_that_explains_itself() -> None:
-    """The public `query` of the contract."""
+    """The public `query`."""
     query = spaseq.compile(TEXT)
     assert isinstance(query, CompiledQuery)
     assert query.explain() == spaseq.explain(query)
@@ -31,7 +31,7 @@ def test_compile_gives_a_query_that_explains_itself() -> None:
 
 
 def test_a_wrong_query_raises_an_error_with_a_place_and_a_code() -> None:
-    """What the contract promises of QueryError."""
+    """What docs/reference/python.md promises of QueryError."""
     with pytest.raises(spaseq.QueryError) as caught:
         spaseq.compile(TEXT.replace("SEQ (A)", "SEQ (B)"))
     assert (caught.value.code, caught.value.line, caught.value.column) == ("SPQ203", 1, 40)

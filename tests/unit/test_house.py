@@ -229,7 +229,7 @@ def test_a_wrong_java_home_is_shown(bare_machine: Path) -> None:
 
 
 def test_make_alone_lists_the_targets() -> None:
-    """`make` says what it can do, the contract's two commands first among it."""
+    """`make` says what it can do, the two commands of the README first among it."""
     done = subprocess.run(["make", "-C", str(ROOT)], capture_output=True, text=True, check=True)
     for target in (
         "setup",

@@ -21,7 +21,7 @@ CASES = {case.name: case for case in load(ROOT / "docs/reference/operators.spec"
 OPERATORS = {
     "strict contiguity": (
         "`σ , Ψ`",
-        "SPAseq Definition 12; SEMANTICS 1.3",
+        "SPAseq Definition 12; semantics 1.3",
         (
             "The next event: between `σ` and `Ψ` lies no event of any stream that the query declares, whether it matches "
             "something or not. Events at the very instants of `σ` or `Ψ` do not matter."
@@ -30,7 +30,7 @@ OPERATORS = {
     ),
     "skip-till-next": (
         "`σ ; Ψ`",
-        "SPAseq Definition 11; SEMANTICS 1.3",
+        "SPAseq Definition 11; semantics 1.3",
         (
             "The first event that fits: what does not combine with `σ` is skipped, and the first instant at which `Ψ` combines is "
             "taken. Combining means: equal values for shared variables, and all filters that look back hold."
@@ -39,13 +39,13 @@ OPERATORS = {
     ),
     "skip-till-any": (
         "`σ : Ψ`",
-        "SPAseq Definition 10; SEMANTICS 1.3",
+        "SPAseq Definition 10; semantics 1.3",
         "Every later event that fits. The number of matches can grow with the product of the events; give it a window.",
         "Now `a1` goes with `b1` and with `b2`.",
     ),
     "conjunction": (
         "`Ψ₁ & Ψ₂`",
-        "SPAseq Definition 8; SEMANTICS 1.3",
+        "SPAseq Definition 8; semantics 1.3",
         (
             "Both at one timestamp, with equal values for shared variables; they may come from two events, or from one event of one "
             "stream. `&` binds tighter than `|`."
@@ -54,13 +54,13 @@ OPERATORS = {
     ),
     "disjunction": (
         "`Ψ₁ | Ψ₂`",
-        "SPAseq Definition 9; SEMANTICS 1.3",
+        "SPAseq Definition 9; semantics 1.3",
         "Either. An event that matches both sides gives a match for each; the variables of the other side are unbound.",
         "Two `B`s and two `D`s; at 2 one of each, so two matches.",
     ),
     "repetition": (
         "`Ψ+`, `Ψ+[;]`, `Ψ+[:]`, `Ψ+[,]`",
-        "SPAseq Definitions 13 and 14; SEMANTICS 1.5",
+        "SPAseq Definitions 13 and 14; semantics 1.5",
         (
             "One or more, and every number of them is a match of its own. At the start of a sequence the iterations follow each other "
             "with `;`, later with `,`; brackets choose another operator. A variable that only the repeated pattern binds is an "
@@ -70,19 +70,19 @@ OPERATORS = {
     ),
     "bounded repetition": (
         "`Ψ{m}`, `Ψ{m,n}`, `Ψ{m,}`",
-        "SEMANTICS 1.5",
+        "semantics 1.5",
         "Kleene plus with `m` to `n` iterations. They are counted: `{2,1000}` has as many states as `{2,3}`. `{0,n}` is `{1,n}` or nothing.",
         "Pairs of `A`s, each with the next one (`;`, because the repetition is at the start).",
     ),
     "optional": (
         "`Ψ?`",
-        "SPAseq appendix C.4, figure 24; SEMANTICS 1.6",
+        "SPAseq appendix C.4, figure 24; semantics 1.6",
         "With the step, or with its negation: it is left out only where it does not occur. In last place it may just be missing.",
         "Without a `C` in between, `a1` goes with `b1`; with `c1` it goes with `b2`.",
     ),
     "negation": (
         "`Ψ!`",
-        "SPAseq appendix C.4, figure 25; SEMANTICS 1.6",
+        "SPAseq appendix C.4, figure 25; semantics 1.6",
         (
             "No match of the step in the gap between its positive neighbours. It sees the values of what came before it, not of what comes "
             "after. The operator before it is the one after it, or `;` or `:`."
@@ -91,7 +91,7 @@ OPERATORS = {
     ),
     "negation at the end": (
         "`σ ; Ψ!` in last place",
-        "SEMANTICS 1.6",
+        "semantics 1.6",
         (
             "Until the window ends, no match of the step. The match's instant is that end, and it is reported when time has passed it. A time "
             "window is needed. In first place a negation looks back to the window's start."
@@ -100,7 +100,7 @@ OPERATORS = {
     ),
     "group": (
         "`(Ψ₁ ; Ψ₂)+`, `(…){m,n}[⋆]`, `(…)?`",
-        "SEMANTICS 1.11",
+        "semantics 1.11",
         (
             "A sequence in parentheses can be repeated or left out as a whole, and groups nest. A variable that only the group binds is bound "
             "afresh by each iteration; within an iteration it joins. A group that is left out leaves nothing behind: unlike a single "
@@ -110,13 +110,13 @@ OPERATORS = {
     ),
     "zero or more": (
         "`Ψ*`, `Ψ{0,n}`",
-        "SEMANTICS 1.11",
+        "semantics 1.11",
         "`Ψ+`, or nothing. As with `?`, a choice is left out only where it does not occur.",
         "`a1` goes with `b1`, because no `C` lies between them, and by way of `c1` with `b2`.",
     ),
     "any order": (
         "`PERMUTE(Ψ₁ ; … ; Ψₙ)`",
-        "SEMANTICS 1.11",
+        "semantics 1.11",
         (
             "The items in any order, 2 to 8 of them, with one operator throughout. The automaton has a state for every set of items that "
             "were taken. A filter may look at the other items; those that have not come yet are unbound."
@@ -125,7 +125,7 @@ OPERATORS = {
     ),
     "gap": (
         "`σ ; Ψ WITHIN d`, `σ ; Ψ AFTER d`, `Ψ+[; WITHIN d]`",
-        "SEMANTICS 1.11",
+        "semantics 1.11",
         (
             "How long after the last event before it a step may come. A step that comes too early or too late does not combine, so `;` takes "
             "the first one in the gap. In the brackets of a repetition it is the gap between iterations. A run is forgotten when its gap has "
@@ -135,7 +135,7 @@ OPERATORS = {
     ),
     "negation for a time": (
         "`σ ; Ψ! WITHIN d`",
-        "SEMANTICS 1.11",
+        "semantics 1.11",
         (
             "No match of the step for this long. In last place the match's instant is the end of that time, and no window is needed: *A, and "
             "then no B within five minutes*."
@@ -144,7 +144,7 @@ OPERATORS = {
     ),
     "longest repetition": (
         "`Ψ+ LONGEST`",
-        "SEMANTICS 1.11",
+        "semantics 1.11",
         (
             "No further iteration before the next step: of repetitions that start with the same event only the longest is left. It looks forward "
             "only, so shorter ones that start later remain."
@@ -153,7 +153,7 @@ OPERATORS = {
     ),
     "skipping": (
         "`SEQ ( … ) AFTER MATCH SKIP PAST LAST EVENT`",
-        "SEMANTICS 1.11",
+        "semantics 1.11",
         (
             "Of the matches in a partition, in order of their end and then of their start, one is kept only if it starts after the last event of "
             "every match kept before it: no two matches overlap."

@@ -1,6 +1,6 @@
 """Event patterns: how graph events follow each other. The one algebra of timed mappings.
 
-Every node evaluates to timed mappings ``(μ, t₁, t₂)`` (SEMANTICS part 0). The nodes are language
+Every node evaluates to timed mappings ``(μ, t₁, t₂)`` (semantics 0). The nodes are language
 neutral: SPAseq's ``; , :`` and EP-SPARQL's and RSEP-QL's ``SEQ`` are one `Sequence` with different
 `Contiguity`; conjunction is their equal-time join; selection policies would be further contiguities.
 
@@ -22,7 +22,7 @@ from spaseq.errors import NOWHERE, Span
 
 
 class Contiguity(Enum):
-    """The event selection strategies (SEMANTICS 1.3, Defs 10 to 12), by their symbols."""
+    """The event selection strategies (semantics 1.3, Defs 10 to 12), by their symbols."""
 
     STRICT = ","
     NEXT = ";"
@@ -40,7 +40,7 @@ class Contiguity(Enum):
 class Condition:
     """A top-level FILTER conjunct that reads earlier steps: evaluated on ``μ₁ ∪ μ₂``.
 
-    ``after_first`` marks a conjunct that mentions PREV: the first iteration skips it (SEMANTICS 1.5).
+    ``after_first`` marks a conjunct that mentions PREV: the first iteration skips it (semantics 1.5).
     """
 
     expression: Expression
@@ -125,7 +125,7 @@ Window: TypeAlias = TimeWindow | EventWindow
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """How long after the last positive event before it a step may come, in microseconds (SEMANTICS 1.11)."""
+    """How long after the last positive event before it a step may come, in microseconds (semantics 1.11)."""
 
     after: int = 0
     within: int | None = None
@@ -141,7 +141,7 @@ class Once:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """Kleene plus (Defs 13 and 14) with bounds; ``between`` None follows SEMANTICS 1.5.
+    """Kleene plus (Defs 13 and 14) with bounds; ``between`` None follows semantics 1.5.
 
     ``gap`` is the time from the end of one iteration to the start of the next. ``longest`` asks that no further
     iteration comes before the next positive event.
@@ -279,7 +279,7 @@ class EventQuery:
     ``names`` are the GPMs in the order SEQ writes them; rules may reorder the tree, never this.
     ``shared`` and ``homes`` are filled by the rule `classify_variables`: which variables join across GPMs and
     iterations, and which belong to a repetition (given by the number of its step) whose iterations bind them
-    afresh (SEMANTICS 1.5, 1.11). ``skip_past`` is AFTER MATCH SKIP PAST LAST EVENT.
+    afresh (semantics 1.5, 1.11). ``skip_past`` is AFTER MATCH SKIP PAST LAST EVENT.
     """
 
     form: Form

@@ -140,7 +140,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Iterated:
-    """A function over the iterations of a repeated GPM (SEMANTICS 1.5).
+    """A function over the iterations of a repeated GPM (semantics 1.5).
 
     ``name`` is FIRST, LAST, PREV, SUM, AVG, MIN, MAX or GROUP_CONCAT.
     """
@@ -216,7 +216,7 @@ def conjuncts(node: Expression) -> tuple[Expression, ...]:
 
 
 def reads_iterations(node: Expression) -> bool:
-    """True if the expression has a function over iterations (SEMANTICS 1.5)."""
+    """True if the expression has a function over iterations (semantics 1.5)."""
     return any(isinstance(part, (Iterated, GpmFunction)) for part in walk(node))
 
 

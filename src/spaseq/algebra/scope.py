@@ -1,7 +1,7 @@
 """Variables of patterns and expressions (SPARQL 1.1, section 18.2.1).
 
 A variable is *in scope* in a pattern if some solution may bind it, and *certainly bound* if every
-solution does. Joins, stateful parts (SEMANTICS 1.4) and distribution (SEMANTICS 1.9) rest on the two.
+solution does. Joins, stateful parts (semantics 1.4) and distribution (semantics 1.9) rest on the two.
 Names are without ``?``; the blank nodes of a pattern count as the variables they are, ``_:label``.
 """
 

@@ -1,4 +1,4 @@
-"""Where a step can stand in the flat sequences that a query stands for (SEMANTICS 1.11)."""
+"""Where a step can stand in the flat sequences that a query stands for (semantics 1.11)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Who sees which variable: across steps, inside one conjunction, and after the whole sequence.
 
-SEMANTICS 1.4 (stateful parts read earlier steps and their own conjunction) and 1.6 (the variables of a
+semantics 1.4 (stateful parts read earlier steps and their own conjunction) and 1.6 (the variables of a
 negated GPM are not visible outside).
 """
 
@@ -171,7 +171,7 @@ class Visibility:
     def decided_outside(self, gpm: str, variable: str) -> bool:
         """True if a variable may have a value before the GPM's event binds it.
 
-        What it sees, what the partition binds (SEMANTICS 1.9), and inside a repetition what it shares with other GPMs:
+        What it sees, what the partition binds (semantics 1.9), and inside a repetition what it shares with other GPMs:
         earlier iterations bind that (1.5).
         """
         if variable in self._partition or self.sees(gpm, variable):
@@ -231,7 +231,7 @@ def _exists_in(expression: Expression) -> Iterator[Pattern]:
 
 
 def key_triples(gpm: Gpm, variable: str) -> tuple[TriplePattern, ...]:
-    """The triple patterns of a GPM from which a partition key is read (SEMANTICS 1.9)."""
+    """The triple patterns of a GPM from which a partition key is read (semantics 1.9)."""
     if variable not in in_scope(gpm.pattern):
         return ()
     patterns = (gpm.pattern, *(part for condition in gpm.filters for part in _exists_in(condition)))

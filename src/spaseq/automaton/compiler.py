@@ -1,7 +1,7 @@
 """Compilation of a sequence to an automaton (section 6.2 of the paper): fragments, one after the other (figure 10).
 
 Where a step can be both the first positive one and a later one, what comes before it is kept apart in two *lanes*: the
-default operator between iterations is ``;`` in one and ``,`` in the other (SEMANTICS 1.5).
+default operator between iterations is ``;`` in one and ``,`` in the other (semantics 1.5).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """From mapping tables to occurrences: the rows that the automaton reads, in time order.
 
-Here every event gets its instant's number and its position, separately for each partition (SEMANTICS
+Here every event gets its instant's number and its position, separately for each partition (semantics
 1.8, 1.9), and GPMs that must match together are joined at each instant. An instant may arrive in several
 pieces; the rows of the last one are kept until time moves on, so that a conjunction finds its partner.
 """

@@ -98,7 +98,7 @@ class Verdicts:
                 values = self.evaluator.values(expression, columns, count)
                 slot = self.program.slot(part.variable.name)
                 known = bench.merged(slot)
-                # A variable that other steps share joins in every iteration (SEMANTICS 1.5).
+                # A variable that other steps share joins in every iteration (semantics 1.5).
                 verdict &= (values == 0) | (known == 0) | (values == known)
                 bench.assign(slot, values)
                 columns[part.variable.name] = bench.merged(slot)

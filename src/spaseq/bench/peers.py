@@ -5,7 +5,7 @@ of it. It speaks the lines of `spaseq.bench.worker` and writes the same JSON lin
 can be compared byte by byte.
 
 The pattern is SEQ (A; B; C): a price, the first higher one after it, the first lower one after that, of one
-company, in one tumbling window that is closed at both ends (SEMANTICS 1.3, 1.8). The two naive peers ask SPARQL
+company, in one tumbling window that is closed at both ends (semantics 1.3, 1.8). The two naive peers ask SPARQL
 for what each event says and then follow runs in plain Python. Flink reads rows that were made of the events
 before, outside its time; the window is a column to partition by, and a row on the border of two windows is
 there twice. Its own WITHIN would slide; it only ends runs here, for Flink holds a match back until every

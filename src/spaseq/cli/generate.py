@@ -1,4 +1,4 @@
-"""`spaseq generate`: deterministic synthetic streams of any length (CONTRACT section 2)."""
+"""`spaseq generate`: deterministic synthetic streams of any length (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

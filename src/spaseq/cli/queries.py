@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spaseq.planner import CompiledQuery
 
 WRONG = 2
-"""The exit status for a wrong command line or a wrong query (CONTRACT section 2)."""
+"""The exit status for a wrong command line or a wrong query (docs/reference/cli.md)."""
 
 STANDARD_INPUT = "-"
 _COLOURS = {"error": "red", "warning": "yellow"}

@@ -1,4 +1,4 @@
-"""`spaseq run`: queries over streams, matches to an output (CONTRACT section 2)."""
+"""`spaseq run`: queries over streams, matches to an output (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

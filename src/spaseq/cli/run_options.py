@@ -1,4 +1,4 @@
-"""The options of `spaseq run` (CONTRACT section 2), as click reads them and as the verb gets them."""
+"""The options of `spaseq run` (docs/reference/cli.md), as click reads them and as the verb gets them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Joins of mapping tables: on the event and on the variables both sides bind.
 
-Mappings join if they are compatible: they agree, as terms, on the variables *both* bind (SEMANTICS 0).
+Mappings join if they are compatible: they agree, as terms, on the variables *both* bind (semantics 0).
 Where every shared column is bound that is equality of a composite key. Where some rows leave one
 unbound, the rows are split by what they bind, and each pair of parts joins on what it has in common.
 """

@@ -1,4 +1,4 @@
-"""Background knowledge: named static graphs that GRAPH reads (SEMANTICS 1.7, Def 15).
+"""Background knowledge: named static graphs that GRAPH reads (semantics 1.7, Def 15).
 
 A graph is kept as canonical N-Triples, its terms exactly as written, and encoded once per dictionary into a batch with one event
 per graph; a GRAPH pattern is then evaluated like any other pattern, once per version of the knowledge.

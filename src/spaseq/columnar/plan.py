@@ -45,7 +45,7 @@ class PatternPlan:
         now: Literal | None = None,
         within: Mask | None = None,
     ) -> MappingTable:
-        """The mappings of every event, each once per event (SEMANTICS 1.2), in event order.
+        """The mappings of every event, each once per event (semantics 1.2), in event order.
 
         Several plans over one batch share `Views`. ``within`` restricts the evaluation to some events, for
         example those of the pattern's stream.

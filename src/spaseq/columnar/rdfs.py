@@ -1,4 +1,4 @@
-"""The RDFS closure of a background graph: subclass, subproperty, domain and range (SEMANTICS 1.7 and 2).
+"""The RDFS closure of a background graph: subclass, subproperty, domain and range (semantics 1.7).
 
 The rules are rdfs2, rdfs3, rdfs5, rdfs7, rdfs9 and rdfs11 of RDF 1.1 Semantics; the axiomatic triples and
 those that only say that everything is a resource are left out.

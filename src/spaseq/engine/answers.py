@@ -1,4 +1,4 @@
-"""From found matches to answers: SELECT, DISTINCT, CONSTRUCT and ASK (SEMANTICS 1.10), as columns."""
+"""From found matches to answers: SELECT, DISTINCT, CONSTRUCT and ASK (semantics 1.10), as columns."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _stacked_ranks(parts: list[Ranks]) -> Ranks | None:
 def skipping(answers: Answers, kept: Longs) -> Answers:
     """AFTER MATCH SKIP PAST LAST EVENT: the answers that start behind the last event of every one kept before.
 
-    Answers are ranked by instant, start and events (SEMANTICS 1.11). ``kept`` holds the latest event of the answers kept in
+    Answers are ranked by instant, start and events (semantics 1.11). ``kept`` holds the latest event of the answers kept in
     each partition, and is brought up to date.
     """
     ranks = answers.ranks

@@ -1,4 +1,4 @@
-"""How far the time of several streams has come (CONTRACT section 2, ``--lateness`` and ``--idle-after``).
+"""How far the time of several streams has come (docs/reference/cli.md, ``--lateness`` and ``--idle-after``).
 
 Each stream has a watermark of its own: its latest event less the lateness. The watermark of all is the least of
 them, so that a slow stream is waited for. A stream that has been silent for some time of the wall clock is idle and

@@ -1,4 +1,4 @@
-"""`Engine`: a query in this process. Push events, get matches (CONTRACT section 4)."""
+"""`Engine`: a query in this process. Push events, get matches (docs/reference/python.md)."""
 
 from __future__ import annotations
 

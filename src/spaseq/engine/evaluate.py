@@ -28,7 +28,7 @@ Solution: TypeAlias = dict[str, Term]
 def evaluate(
     text: str,
     graph: GraphLike,
-    format: str | None = None,  # noqa: A002 - the word of the public contract
+    format: str | None = None,  # noqa: A002 - the public name
     *,
     named: Mapping[str, GraphLike] | None = None,
     now: datetime | None = None,

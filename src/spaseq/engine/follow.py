@@ -1,4 +1,4 @@
-"""Following directories: new files are read, and files that grow are read on (CONTRACT section 2, ``--follow``).
+"""Following directories: new files are read, and files that grow are read on (docs/reference/cli.md, ``--follow``).
 
 Everything up to the last complete event of a file is taken as soon as it is seen. The last event may still go
 on, so it waits until the file has stood still for a time (``settle``); a file that was renamed into place is

@@ -1,7 +1,7 @@
 """The reorder buffer: events leave it in time order, as late as the lateness asks and no later.
 
 What is pushed is one sequence with one watermark, the greatest time seen less the lateness, whatever its streams
-(CONTRACT section 4). Where streams have watermarks of their own (`spaseq.engine.clocks`) events are held, and
+(docs/reference/python.md). Where streams have watermarks of their own (`spaseq.engine.clocks`) events are held, and
 the caller says how far time has come. An event before the watermark is late: the caller gets it back.
 """
 
@@ -152,7 +152,7 @@ class ReorderBuffer:
 
 
 def in_order(batch: EventBatch) -> EventBatch:
-    """By time, then by the order of the stream declarations, then by arrival (SEMANTICS 1.8)."""
+    """By time, then by the order of the stream declarations, then by arrival (semantics 1.8)."""
     key_sorted = len(batch) < 2 or bool(
         (
             (batch.times[1:] > batch.times[:-1])

@@ -1,4 +1,4 @@
-"""Replay: many feeds as one sequence of events in exact time order, in bounded memory (SEMANTICS part 0).
+"""Replay: many feeds as one sequence of events in exact time order, in bounded memory (semantics 0).
 
 Events are ordered by time, then by the order of the stream declarations, then by arrival: files in the
 order they were named, events in the order of their file. Feeds are read only as far as the merge needs

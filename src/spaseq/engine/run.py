@@ -1,4 +1,4 @@
-"""`spaseq.run`: a query over files and iterables of events, matches one by one (CONTRACT section 4)."""
+"""`spaseq.run`: a query over files and iterables of events, matches one by one (docs/reference/python.md)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def run(
     rdfs: bool = False,
     lateness: str | int | None = None,
     max_lead: str | int | None = None,
-    format: str | None = None,  # noqa: A002 - the word of the public contract
+    format: str | None = None,  # noqa: A002 - the public name
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
     time_unit: TimeUnit = "ms",
     triples_per_event: int | None = None,

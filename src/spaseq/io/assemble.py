@@ -1,4 +1,4 @@
-"""From quads and timestamps to events, in plain Python (CONTRACT section 3).
+"""From quads and timestamps to events, in plain Python (docs/reference/event-formats.md).
 
 A named graph is one event. Its quads are contiguous and its timestamp is a triple of the default graph
 directly before or directly after them, or the one value that the timestamp predicate has inside the graph.

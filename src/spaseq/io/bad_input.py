@@ -1,4 +1,4 @@
-"""Bad input as values: a reason, a place and an excerpt, handed to a policy and counted (STYLE P8)."""
+"""Bad input as values: a reason, a place and an excerpt, handed to a policy and counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Literal, Protocol, TypeAlias, get_args
 from spaseq.errors import InvalidArgument, SpaseqError, described
 
 Policy: TypeAlias = Literal["fail", "skip", "quarantine"]
-"""What to do with bad input (CONTRACT section 2, ``--on-bad-input``)."""
+"""What to do with bad input (docs/reference/cli.md, ``--on-bad-input``)."""
 
 POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 

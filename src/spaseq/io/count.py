@@ -1,4 +1,4 @@
-"""N-Triples without graphs: every N data triples with one timestamp triple are an event (CONTRACT section 3)."""
+"""N-Triples without graphs: every N data triples with one timestamp triple are an event (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

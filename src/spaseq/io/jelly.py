@@ -1,4 +1,4 @@
-"""Jelly: one frame is one event, in QUADS, GRAPHS and TRIPLES streams (CONTRACT section 3)."""
+"""Jelly: one frame is one event, in QUADS, GRAPHS and TRIPLES streams (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

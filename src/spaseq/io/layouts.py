@@ -1,4 +1,4 @@
-"""Which layout a finite file has: the layout of streams, or that of a data set in any order (CONTRACT section 3).
+"""Which layout a finite file has: the layout of streams, or that of a data set in any order (docs/reference/event-formats.md).
 
 A file is first taken for a stream. What does not fit, a graph without timestamp or a timestamp without graph, is
 collected as `Clues`. If there are any, a second pass over the file counts how much of it grouping by graph name

@@ -1,4 +1,4 @@
-"""How event files are to be read (CONTRACT section 3)."""
+"""How event files are to be read (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

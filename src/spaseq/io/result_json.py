@@ -1,4 +1,4 @@
-"""Matches as JSON lines (CONTRACT section 2): one at a time, and whole columns of ids at once."""
+"""Matches as JSON lines (docs/reference/cli.md): one at a time, and whole columns of ids at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _STRING: Final = XSD + "string"
 _FIRST_SECOND: Final = -62_135_596_800
 _LAST_SECOND: Final = 253_402_300_799
-"""Numpy prints the years 1 to 9999 as the contract does."""
+"""Numpy prints the years 1 to 9999 as results have them."""
 
 
 def text_json(text: str) -> str:
@@ -96,7 +96,7 @@ def graph_json(triples: frozenset[Triple]) -> str:
 
 
 def match_line(match: Match, *, query: str | None = None, provenance: bool = False, ask: bool = False) -> str:
-    """One line, keys in the order of the contract."""
+    """One line, keys in their fixed order."""
     head = "" if query is None else f'"query":{text_json(query)},'
     if provenance:
         head += f'"match":{text_json(match.identity)},'

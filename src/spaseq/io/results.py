@@ -1,4 +1,4 @@
-"""Writers of matches: JSON lines, CSV, SPARQL results JSON, Parquet, N-Quads and TriG (CONTRACT section 2)."""
+"""Writers of matches: JSON lines, CSV, SPARQL results JSON, Parquet, N-Quads and TriG (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ from spaseq.io.handles import SharedFile
 from spaseq.settings import settings
 
 Format: TypeAlias = Literal["nquads", "trig", "jsonld", "ntriples", "jelly"]
-"""Event file formats (CONTRACT section 2, ``--format``)."""
+"""Event file formats (docs/reference/cli.md, ``--format``)."""
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
 
 Layout: TypeAlias = Literal["auto", "stream", "dataset"]
-"""Where timestamps stand (CONTRACT section 3, ``--layout``)."""
+"""Where timestamps stand (docs/reference/event-formats.md, ``--layout``)."""
 
 LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 

@@ -1,4 +1,4 @@
-"""`TermDictionary`: RDF terms as int32 ids, one dictionary per process (ARCHITECTURE, "Columns, not objects").
+"""`TermDictionary`: RDF terms as int32 ids, one dictionary per process (docs/explanation/engine.md).
 
 Two tiers. Small inputs stay in plain Python dicts and never import numba. `promote` moves the terms, ids
 unchanged, into an arena that kernels insert into directly. Ids never leave the process: pickling writes

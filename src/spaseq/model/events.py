@@ -1,4 +1,4 @@
-"""Graph events: the event a user pushes, and the plain event the reference judges (SEMANTICS part 0).
+"""Graph events: the event a user pushes, and the plain event the reference judges (semantics 0).
 
 An event is ``(u, τ, G)``: the IRI of its stream, an instant, a set of RDF triples. Blank nodes are local
 to their event.
@@ -77,7 +77,7 @@ class GraphEvent:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as users push it (CONTRACT section 4).
+    """An event as users push it.
 
     ``stream`` is the alias or the IRI of a declared stream. ``time`` is a datetime (without zone: UTC), a
     text in ``xsd:dateTime`` syntax, or an int in microseconds since the epoch. ``graph`` is read when the

@@ -1,4 +1,4 @@
-"""Matches: what a query answers (SEMANTICS 1.10)."""
+"""Matches: what a query answers (semantics 1.10)."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class CompiledQuery:
 
         return to_fragment(explanation(self))
 
-    def explain(self, format: str = "text") -> str:  # noqa: A002 - the contract's name
+    def explain(self, format: str = "text") -> str:  # noqa: A002 - the public name
         """The plan, as text, json, mermaid, dot, svg or html."""
         from spaseq.planner.explain import explain
 

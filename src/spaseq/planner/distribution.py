@@ -1,4 +1,4 @@
-"""How a query may be spread over workers without changing its answers (SEMANTICS 1.9)."""
+"""How a query may be spread over workers without changing its answers (semantics 1.9)."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class GpmPlan:
 
 @dataclass(frozen=True, slots=True)
 class KeyPlan:
-    """Triple patterns on one stream from which one partition variable is read (SEMANTICS 1.9)."""
+    """Triple patterns on one stream from which one partition variable is read (semantics 1.9)."""
 
     variable: str
     stream: int

@@ -1,4 +1,4 @@
-"""The judge: SEMANTICS part 1 as short, slow, obvious Python. Optimised never, shipped always.
+"""The judge: semantics 1 as short, slow, obvious Python. Optimised never, shipped always.
 
 Read it beside the page: `sequence` is 1.3 to 1.6, `windows` is 1.8, `partitions` is 1.9, `answers` is
 1.10, `sparql` is 1.2 with pyoxigraph doing the graph patterns.

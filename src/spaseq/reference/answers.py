@@ -1,4 +1,4 @@
-"""The answers of a query over a finite streamset (SEMANTICS 1.10)."""
+"""The answers of a query over a finite streamset (semantics 1.10)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _rank(run: Run) -> tuple[int, int, list[int]]:
 
 
 def _require(query: EventQuery, knowledge: Knowledge) -> None:
-    """An unregistered graph is an error at start, not an empty result (SEMANTICS 1.7)."""
+    """An unregistered graph is an error at start, not an empty result (semantics 1.7)."""
     for name in knowledge_graphs(query)[0]:
         if name not in knowledge:
             registered = listed(knowledge)
@@ -75,7 +75,7 @@ def _require(query: EventQuery, knowledge: Knowledge) -> None:
 
 
 def _in_order(query: EventQuery, events: Iterable[GraphEvent]) -> tuple[GraphEvent, ...]:
-    """By time, then by the order of the stream declarations, then by arrival (SEMANTICS 1.8)."""
+    """By time, then by the order of the stream declarations, then by arrival (semantics 1.8)."""
     order = {stream.iri: index for index, stream in enumerate(query.streams)}
     known = [replace(event) for event in events if event.stream in order]  # equal events stay two
     return tuple(sorted(known, key=lambda event: (event.time, order[event.stream])))

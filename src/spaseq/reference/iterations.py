@@ -1,4 +1,4 @@
-"""Functions over iterations (SEMANTICS 1.5, 1.11): FIRST, LAST, PREV, SUM and the like, COUNT, TIME, EVENT."""
+"""Functions over iterations (semantics 1.5, 1.11): FIRST, LAST, PREV, SUM and the like, COUNT, TIME, EVENT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PARTITION BY: the query separately for every key, everything included (SEMANTICS 1.9)."""
+"""PARTITION BY: the query separately for every key, everything included (semantics 1.9)."""
 
 from __future__ import annotations
 

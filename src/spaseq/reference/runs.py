@@ -14,7 +14,7 @@ Path = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True)
 class Numbered:
-    """An event with its position among all events of the streamset (SEMANTICS 1.8)."""
+    """An event with its position among all events of the streamset (semantics 1.8)."""
 
     event: GraphEvent
     position: int
@@ -44,7 +44,7 @@ class Occurrence:
 
 @dataclass(frozen=True)
 class Flat:
-    """A step of a flat sequence (SEMANTICS 1.11): which step, in which iterations, and how long after the last event."""
+    """A step of a flat sequence (semantics 1.11): which step, in which iterations, and how long after the last event."""
 
     step: Step
     path: Path = ()

@@ -1,4 +1,4 @@
-"""One flat sequence over the events of one window and one partition (SEMANTICS 1.3 to 1.6)."""
+"""One flat sequence over the events of one window and one partition (semantics 1.3 to 1.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph patterns and expressions by pyoxigraph (SEMANTICS 1.2 and 1.7).
+"""Graph patterns and expressions by pyoxigraph (semantics 1.2 and 1.7).
 
 A pyoxigraph store rewrites literals such as ``"05"^^xsd:integer`` to ``"5"``, and a query text cannot
 name a blank node of the data. Terms must keep their lexical form and rows of solutions are handed over

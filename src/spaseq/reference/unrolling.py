@@ -1,4 +1,4 @@
-"""Flat sequences (SEMANTICS 1.11): a query stands for all of them, and its answer is the union of theirs.
+"""Flat sequences (semantics 1.11): a query stands for all of them, and its answer is the union of theirs.
 
 They are walked depth first, so that a beginning which nothing matches is not walked on. A repetition without upper bound
 ends by itself: every iteration takes a later event.

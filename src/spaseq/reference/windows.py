@@ -1,4 +1,4 @@
-"""Windows: which events a match may take together (SEMANTICS 1.8)."""
+"""Windows: which events a match may take together (semantics 1.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Spark host: DataFrames of events in, DataFrames of answers out (CONTRACT section 5).
+"""The Spark host: DataFrames of events in, DataFrames of answers out (docs/how-to/use-spark.md).
 
 What is heavy is loaded when it is first used: Spark starts processes that only ask a data source or an operator what
 it is, and they are waited for.

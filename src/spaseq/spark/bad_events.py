@@ -1,4 +1,4 @@
-"""Bad events on a worker: fail, skip, or keep them in a file of the task's own (STYLE P8)."""
+"""Bad events on a worker: fail, skip, or keep them in a file of the task's own."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Block:
     """Events with their mappings.
 
     ``names`` and ``digests`` are empty where nobody asks which events a match is made of. ``pairs`` are the
-    partitions of the events (SEMANTICS 1.9): an event's ordinal and a term number per partition variable.
+    partitions of the events (semantics 1.9): an event's ordinal and a term number per partition variable.
     """
 
     times: Longs
@@ -93,7 +93,7 @@ class Block:
         )
 
     def in_order(self) -> Block:
-        """By time, then by the order of the stream declarations, then by arrival (SEMANTICS 1.8)."""
+        """By time, then by the order of the stream declarations, then by arrival (semantics 1.8)."""
         return self.take(np.lexsort((self.arrivals, self.streams, self.times)))
 
     def compact(self) -> Block:

@@ -1,4 +1,4 @@
-"""`spaseq run --engine spark`: a request from files to written output, on Spark (CONTRACT section 2)."""
+"""`spaseq run --engine spark`: a request from files to written output, on Spark (docs/reference/cli.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of an events DataFrame as batches of ids (CONTRACT section 5).
+"""Rows of an events DataFrame as batches of ids (docs/how-to/use-spark.md).
 
 A row is an event: its time and its triples, as N-Triples terms or as a serialised graph. A row without
 triples (NULL) is no event but a promise: nothing before its time will come on its stream; without time it

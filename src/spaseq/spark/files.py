@@ -46,7 +46,7 @@ EVENTS: Final = StructType(
         StructField("position", LongType()),
     ]
 )
-"""What `read_events` and ``format("rdf")`` give: CONTRACT section 5, and where each event comes from."""
+"""What `read_events` and ``format("rdf")`` give: an events DataFrame, and where each event comes from."""
 
 _MARK: Final = "_spaseq_files"
 
@@ -124,7 +124,7 @@ def read_events(
     path: PathLike | Sequence[PathLike],
     streaming: bool = False,
     *,
-    format: str | None = None,  # noqa: A002 - the word of the public contract
+    format: str | None = None,  # noqa: A002 - the public name
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
     time_unit: TimeUnit = "ms",
     triples_per_event: int | None = None,
@@ -139,7 +139,7 @@ def read_events(
 ) -> DataFrame:
     """The events of files, directories or globs: ``time, triples, graph, source, position``.
 
-    Options as on the command line (CONTRACT section 2). ``quarantine`` is a directory that all workers see. The layout
+    Options as on the command line. ``quarantine`` is a directory that all workers see. The layout
     ``auto`` judges a file by its beginning; a data set is read by one task, which holds it in memory.
 
     A streaming DataFrame takes new files as they come, in the layout of streams, and reads on in files that grow;

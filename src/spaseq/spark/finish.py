@@ -1,4 +1,4 @@
-"""What is decided over all buckets together: DISTINCT, ASK and the numbers of equal matches (SEMANTICS 1.9, 1.10)."""
+"""What is decided over all buckets together: DISTINCT, ASK and the numbers of equal matches (semantics 1.9, 1.10)."""
 
 from __future__ import annotations
 

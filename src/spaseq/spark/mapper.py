@@ -232,7 +232,7 @@ class _Part:
 
 
 def _own(task: Task, batch: EventBatch, arrivals: Longs, place: str, streams: int) -> _Batch:
-    """The events of the streams that a query declares; others do not exist for it (SEMANTICS 0)."""
+    """The events of the streams that a query declares; others do not exist for it (semantics 0)."""
     local = np.full(streams, -1, np.int16)
     local[list(task.inputs)] = np.arange(len(task.inputs), dtype=np.int16)
     numbers = local[batch.streams]

@@ -1,4 +1,4 @@
-"""`match` and `match_all`: events DataFrames in, a DataFrame of answers out (CONTRACT section 5)."""
+"""`match` and `match_all`: events DataFrames in, a DataFrame of answers out (docs/how-to/use-spark.md)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def match(
     knowledge: Knowledge | Mapping[str, Source] | None = None,
     *,
     native: bool | Mapping[str, str] = False,
-    format: str | None = None,  # noqa: A002 - the word of the public contract
+    format: str | None = None,  # noqa: A002 - the public name
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
     rdfs: bool = False,
     provenance: bool = False,

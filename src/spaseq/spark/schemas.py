@@ -76,7 +76,7 @@ _PROVENANCE = (StructField("match", StringType()), StructField("events", _EVENTS
 
 
 def answer_columns(form: Form, *, provenance: bool) -> StructType:
-    """The columns of one query's answers (CONTRACT section 5)."""
+    """The columns of one query's answers (docs/how-to/use-spark.md)."""
     more = _PROVENANCE if provenance else ()
     match form:
         case SelectForm(items):

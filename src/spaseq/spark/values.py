@@ -71,7 +71,7 @@ def _name(quads: list[Quad]) -> NamedNode | BlankNode | None:
 
 
 def _triples(quads: list[Quad], options: ReadOptions) -> list[Triple]:
-    """The event's triples; the timestamp of its named graph is not one of them (CONTRACT section 3)."""
+    """The event's triples; the timestamp of its named graph is not one of them (docs/reference/event-formats.md)."""
     stamp = NamedNode(options.timestamp_predicate)
     names = {quad.graph_name for quad in quads}
     kept = [

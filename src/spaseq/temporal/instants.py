@@ -1,4 +1,4 @@
-"""Instants and durations as int64 microseconds since the Unix epoch, UTC (SEMANTICS part 0, "Time").
+"""Instants and durations as int64 microseconds since the Unix epoch, UTC (semantics 0, "Time").
 
 Everything here is a pure function of its arguments: no clock is read.
 """
@@ -195,7 +195,7 @@ def mistaken_units(unit: TimeUnit) -> dict[TimeUnit, tuple[int, int]]:
 
 @lru_cache(maxsize=4096)  # the events of matches have few different times for long
 def format_instant(instant: int) -> str:
-    """An instant as the contract prints it: UTC with ``Z``, a fraction only where it is not zero.
+    """An instant as results have it: UTC with ``Z``, a fraction only where it is not zero.
 
     >>> format_instant(20_000_000), format_instant(-1)
     ('1970-01-01T00:00:20Z', '1969-12-31T23:59:59.999999Z')

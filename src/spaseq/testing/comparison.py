@@ -19,7 +19,7 @@ def comparable(
 ) -> Counter[Fact]:
     """All there is to the matches; without ``labels`` hosts may give blank nodes other names.
 
-    Which of several matches with equal keys has which number is not said (SEMANTICS 1.10), nor which one DISTINCT and ASK
+    Which of several matches with equal keys has which number is not said (semantics 1.10), nor which one DISTINCT and ASK
     keep. So identities are counted with what the key is made of, and everything else is counted on its own.
     """
     form = query.algebra.form

@@ -1,4 +1,4 @@
-"""Event files as other software writes them: data sets in another order than streams have (CONTRACT section 3)."""
+"""Event files as other software writes them: data sets in another order than streams have (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

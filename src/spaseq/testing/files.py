@@ -1,4 +1,4 @@
-"""Events as event files, for tests that read them back (CONTRACT section 3)."""
+"""Events as event files, for tests that read them back (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

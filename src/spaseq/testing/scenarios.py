@@ -1,6 +1,6 @@
 """Random valid SPAseq queries with small random streams: what every host must answer like the judge.
 
-Queries come as text and use every operator, window and form; what is drawn obeys the rules of SEMANTICS
+Queries come as text and use every operator, window and form; what is drawn obeys the rules of semantics
 1.1 to 1.9, so each compiles. Domains are small, so that events match, join and tie often, and a case is
 small enough for the judge.
 """
@@ -59,7 +59,7 @@ def scenarios(
     """A random query that compiles, and events on which it is likely to match.
 
     ``kleene`` False leaves out repetitions, ``partitioned`` says whether there is a PARTITION BY (None:
-    sometimes), ``tumbling`` allows tumbling time windows only. ``beyond`` adds what goes beyond the paper (SEMANTICS
+    sometimes), ``tumbling`` allows tumbling time windows only. ``beyond`` adds what goes beyond the paper (semantics
     1.11): groups, permutations, gaps, longest repetitions, skipping.
     """
     drawing = _Drawing(draw, kleene, partitioned, tumbling, beyond)
@@ -184,7 +184,7 @@ class _Drawing:
         operator = ""
         for index, mark in enumerate(marks):
             if index:
-                # SEMANTICS 1.6: `,` before a step that may be missing needs `,` behind it.
+                # semantics 1.6: `,` before a step that may be missing needs `,` behind it.
                 operator = "," if operator == "," and marks[index - 1] in "?!" else self._pick(",;;:")
                 text += f" {operator} "
             text += self._step(mark)

@@ -3,7 +3,7 @@
 A file holds cases. What stands before the first ``case`` belongs to all of them. A line at the margin
 opens a section; its content is the rest of that line and the indented lines below it.
 
-    -- Skip-till-next takes the first partner only (SEMANTICS 1.3).
+    -- Skip-till-next takes the first partner only (semantics 1.3).
 
     stream S <http://ex.org/s>
       1     | :a1 a :A .

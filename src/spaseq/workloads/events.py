@@ -1,4 +1,4 @@
-"""Events and background triples as text: one graph per event, its timestamp directly before it (CONTRACT 3)."""
+"""Events and background triples as text: one graph per event, its timestamp directly before it (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The automaton without its ε edges: which moves a run has, and what must be absent on the way (SEMANTICS 1.6, 1.11)."""
+"""The automaton without its ε edges: which moves a run has, and what must be absent on the way (semantics 1.6, 1.11)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_moves_pass_what_may_be_missing_and_remember_it(sequence: str, expected:
 
 
 def test_a_repetition_that_may_be_first_or_not_is_there_twice() -> None:
-    """Between its iterations stands `;` at the start and `,` behind another step (SEMANTICS 1.5)."""
+    """Between its iterations stands `;` at the start and `,` behind another step (semantics 1.5)."""
     found = told(moves(automaton("A? ; B+")))
     assert "B -;↺-> B" in found
     assert "B -,↺-> B" in found

@@ -264,7 +264,7 @@ def test_the_peak_of_memory_of_a_family_is_that_of_all_its_processes() -> None:
 
 
 def test_an_event_on_a_border_is_in_both_windows() -> None:
-    """Windows are closed at both ends (SEMANTICS 1.8)."""
+    """Windows are closed at both ends (semantics 1.8)."""
     assert peers.windows(600, 600) == [0, 1]
     assert peers.windows(601, 600) == [1]
 

@@ -227,7 +227,7 @@ def test_the_version_is_the_package_s() -> None:
     "arguments", [["chek"], ["check"], ["explain", "q", "--format", "pdf"], ["check", "--nope"]]
 )
 def test_a_wrong_command_line_has_status_2(arguments: list[str]) -> None:
-    """As the contract says."""
+    """As docs/reference/cli.md says."""
     assert run(*arguments).exit_code == 2
 
 

@@ -86,7 +86,7 @@ def start(*arguments: str, **options: object) -> subprocess.Popen[str]:
 # --- output ---------------------------------------------------------------------------------------
 
 
-def test_a_match_is_a_line_of_json_as_the_contract_writes_it(folder: Path) -> None:
+def test_a_match_is_a_line_of_json_with_its_keys_in_order(folder: Path) -> None:
     """Keys in their order, terms as in SPARQL results, times in UTC; nothing else on standard output."""
     done = run("rise.spaseq", "--stream", "S1=two.nq", "--quiet")
     integer = '"datatype":"http://www.w3.org/2001/XMLSchema#integer"'

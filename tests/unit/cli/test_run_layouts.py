@@ -1,4 +1,4 @@
-"""Facts about `spaseq run --engine local` over data sets as others write them (CONTRACT section 3)."""
+"""Facts about `spaseq run --engine local` over data sets as others write them (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins of mapping tables: compatibility, not equality (SEMANTICS 0)."""
+"""Joins of mapping tables: compatibility, not equality (semantics 0)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Background knowledge: named graphs, replacement, RDFS closure (SEMANTICS 1.7)."""
+"""Background knowledge: named graphs, replacement, RDFS closure (semantics 1.7)."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ class Stream:
 
 
 def test_one_row_per_event_and_mapping_in_event_order() -> None:
-    """An event that matches in two ways yields two rows (SEMANTICS 1.2)."""
+    """An event that matches in two ways yields two rows (semantics 1.2)."""
     found = Stream().solve("?t :company ?c ; :price ?p")
     assert [event for event, _ in found] == [0, 1, 1]
     assert sorted(row["p"] for _, row in found) == ["5", "50", "60"]
@@ -209,6 +209,6 @@ def test_fallbacks_name_what_pyoxigraph_computes() -> None:
 
 
 def test_unregistered_graphs_are_an_error_at_start() -> None:
-    """Not an empty result (SEMANTICS 1.7)."""
+    """Not an empty result (semantics 1.7)."""
     with pytest.raises(InvalidArgument, match="no background graph is registered as <http://e/g>"):
         Knowledge().require(plan("?t :company ?c GRAPH :g { ?c ?p ?o }").graphs)

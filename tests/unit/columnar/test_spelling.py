@@ -1,4 +1,4 @@
-"""Terms keep their lexical form from input to output; values decide filters (SEMANTICS 0)."""
+"""Terms keep their lexical form from input to output; values decide filters (semantics 0)."""
 
 from __future__ import annotations
 

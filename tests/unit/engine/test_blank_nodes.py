@@ -1,4 +1,4 @@
-"""Blank nodes are local to their event (SEMANTICS part 0), however many events lie between two equal labels."""
+"""Blank nodes are local to their event (semantics 0), however many events lie between two equal labels."""
 
 from __future__ import annotations
 

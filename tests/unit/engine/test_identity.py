@@ -1,4 +1,4 @@
-"""The identity of matches (SEMANTICS 1.10): one per match, the same however the input comes."""
+"""The identity of matches (semantics 1.10): one per match, the same however the input comes."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def test_matches_come_lazily(tmp_path: Path) -> None:
 
 
 def test_a_match_names_its_events(tmp_path: Path) -> None:
-    """Step, stream, time and graph, as the contract says."""
+    """Step, stream, time and graph, as docs/reference/python.md says."""
     path = write(tmp_path / "a.nq", [trade(1, "c", 1), trade(2, "c", 5)])
     (match,) = spaseq.run(RISE, streams={"S1": path})
     assert [str(event) for event in match.events] == [

@@ -1,4 +1,4 @@
-"""Facts about bad input: no kind of it ends a run, and none takes a good event with it (issue "Bad input").
+"""Facts about bad input: no kind of it ends a run, and none takes a good event with it.
 
 Every case runs twice: as a small input, by pyoxigraph, and as a large one, surveyed and read by the kernel.
 """

@@ -1,4 +1,4 @@
-"""Bad input: every case of the contract is reported with its reason and place, and costs no good event."""
+"""Bad input: every case of docs/reference/event-formats.md is reported with its reason and place, and costs no good event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats: each reads the conventions of CONTRACT section 3, in batches of ids and as plain events."""
+"""Formats: each reads events as docs/reference/event-formats.md says, in batches of ids and as plain events."""
 
 from __future__ import annotations
 

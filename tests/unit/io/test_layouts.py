@@ -1,4 +1,4 @@
-"""Where the timestamp of a graph may stand: beside it, inside it, or anywhere in a finite file (CONTRACT section 3)."""
+"""Where the timestamp of a graph may stand: beside it, inside it, or anywhere in a finite file (docs/reference/event-formats.md)."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_positions_of_a_data_set_are_those_in_the_file(tmp_path: Path, layout: L
 
 
 def test_a_timestamp_inside_a_graph_of_a_data_set_comes_before_one_far_away(tmp_path: Path) -> None:
-    """The order of the contract: beside, inside, anywhere."""
+    """The order of docs/reference/event-formats.md: beside, inside, anywhere."""
     file = tmp_path / "a.nq"
     file.write_text(
         f"<urn:a> <{STAMP}> {time(1)} <urn:g> .\n"

@@ -1,4 +1,4 @@
-"""Written matches: the contract's lines to the letter, and the other formats."""
+"""Written matches: lines of JSON to the letter, and the other formats."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def written(name: str, matches: list[Match], **options: object) -> str:
     return out.getvalue().decode()
 
 
-def test_a_line_is_the_line_of_the_contract() -> None:
+def test_a_line_is_the_documented_one() -> None:
     """Byte by byte: keys in order, terms as in SPARQL results JSON, instants in UTC."""
     assert written("jsonl", [MATCH]) == (
         '{"time":"1970-01-01T00:00:20Z","start":"1970-01-01T00:00:10Z","bindings":{'

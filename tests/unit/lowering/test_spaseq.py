@@ -125,11 +125,11 @@ def test_names_keep_the_order_of_seq() -> None:
     ],
 )  # fmt: skip
 def test_windows_are_microseconds_or_events(written: str, window: TimeWindow | EventWindow | None) -> None:
-    """Units are lowered to int64 microseconds (SEMANTICS part 0)."""
+    """Units are lowered to int64 microseconds (semantics 0)."""
     assert lowered("A", A, rest=written).window == window
 
 
-# --- stateful parts (SEMANTICS 1.4) -------------------------------------------------------------
+# --- stateful parts (semantics 1.4) -------------------------------------------------------------
 
 
 def test_filters_stay_whole_until_a_rule_splits_them() -> None:
@@ -177,7 +177,7 @@ def test_a_partition_key_is_bound_from_outside() -> None:
     assert gpm(lower(parse(query)).query, "A").stateful == ()
 
 
-# --- shared and iteration variables (SEMANTICS 1.5) ---------------------------------------------
+# --- shared and iteration variables (semantics 1.5) ---------------------------------------------
 
 
 @pytest.mark.parametrize(

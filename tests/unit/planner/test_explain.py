@@ -125,13 +125,13 @@ def test_join_variables_are_those_that_earlier_steps_bind() -> None:
 
 
 def test_a_negated_step_gives_nothing_to_join_on() -> None:
-    """Variables of a negated pattern are not visible after it (SEMANTICS 1.6)."""
+    """Variables of a negated pattern are not visible after it (semantics 1.6)."""
     query = compiled("A ; N! ; B", "A { ?x :p ?y }", "N { ?n :stop ?z }", "B { ?b :q ?z }")
     assert gpm_facts(query, "B").joins == ()
 
 
 def test_a_negation_in_first_place_joins_with_the_step_after_it() -> None:
-    """It has nobody before it, so it must be compatible with the next step (SEMANTICS 1.6)."""
+    """It has nobody before it, so it must be compatible with the next step (semantics 1.6)."""
     query = compiled("N! ; A", "N { ?x :stop ?n }", "A { ?x :p ?y }")
     assert [(join.name, join.gpms) for join in gpm_facts(query, "N").joins] == [("x", ("A",))]
 
@@ -155,7 +155,7 @@ def test_a_stateful_filter_says_which_step_it_reads() -> None:
 
 
 def test_a_filter_with_prev_reads_iterations_and_passes_the_first() -> None:
-    """PREV makes a conjunct stateful and lets the first iteration through (SEMANTICS 1.5)."""
+    """PREV makes a conjunct stateful and lets the first iteration through (semantics 1.5)."""
     query = compiled("A+", "A { ?x :v ?v . FILTER(?v > PREV(?v)) }")
     (part,) = gpm_facts(query, "A").stateful
     assert (part.iterations, part.skipped_first) == (("A",), True)
@@ -166,7 +166,7 @@ def test_a_filter_with_prev_reads_iterations_and_passes_the_first() -> None:
     [("B+", (";",)), ("A ; B+", (",",)), ("A ; B+[:]", (":",)), ("A? ; B+", (";", ","))],
 )
 def test_the_operator_between_iterations_is_shown(sequence: str, operators: tuple[str, ...]) -> None:
-    """`;` at the start, `,` later, both where an optional step decides (SEMANTICS 1.5)."""
+    """`;` at the start, `,` later, both where an optional step decides (semantics 1.5)."""
     patterns = ["B { ?x :q ?z }"] + (["A { ?x :p ?y }"] if "A" in sequence else [])
     step = explanation(compiled(sequence, *patterns)).steps[-1]
     assert step.between == operators

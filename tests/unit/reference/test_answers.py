@@ -1,4 +1,4 @@
-"""The judge's answers as a whole: their order, their events, and what it refuses (SEMANTICS 1.10)."""
+"""The judge's answers as a whole: their order, their events, and what it refuses (semantics 1.10)."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def test_no_events_no_answers() -> None:
 
 
 def test_an_unregistered_background_graph_is_an_error_at_start() -> None:
-    """Not an empty result (SEMANTICS 1.7), not even without events."""
+    """Not an empty result (semantics 1.7), not even without events."""
     text = query("A").replace("?a }", "?a GRAPH <urn:db> { ?s ?p ?o } }")
     with pytest.raises(InvalidArgument, match="no background graph is registered as <urn:db>"):
         answers(compile_query(text).algebra, [], {"urn:other": frozenset()})
 
 
 def test_the_identity_depends_on_query_events_and_patterns_only() -> None:
-    """Not on the other events of the stream (SEMANTICS 1.10)."""
+    """Not on the other events of the stream (semantics 1.10)."""
     compiled = compile_query(query("A , B"))
     (first,) = answers(compiled.algebra, [event(1, 1), event(2, 2)], {}, compiled.normal_text)
     more = answers(compiled.algebra, [event(2, 2), event(9, 9), event(1, 1)], {}, compiled.normal_text)

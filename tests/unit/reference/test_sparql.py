@@ -36,7 +36,7 @@ def expression(text: str) -> Expression:
 
 
 def test_terms_keep_their_lexical_form() -> None:
-    """A pyoxigraph store would rewrite "05" to "5" (SEMANTICS part 0)."""
+    """A pyoxigraph store would rewrite "05" to "5" (semantics 0)."""
     graph = [Triple(X, P, integer("05"))]
     assert solutions(group("?s :p ?v FILTER(?v = 5)"), graph) == [{"s": X, "v": integer("05")}]
 
@@ -111,7 +111,7 @@ def test_minimum_and_maximum_keep_the_spelling() -> None:
 
 
 def test_equal_solutions_are_one() -> None:
-    """An event's mappings are a set (SEMANTICS 1.2)."""
+    """An event's mappings are a set (semantics 1.2)."""
     assert solutions(group("{ ?s :p ?v } UNION { ?s :p ?v }"), [Triple(X, P, integer("1"))]) == [
         {"s": X, "v": integer("1")}
     ]
@@ -124,7 +124,7 @@ def test_a_pattern_without_variables_has_one_empty_solution_or_none() -> None:
 
 
 def test_graph_reads_the_background_and_nothing_else_does() -> None:
-    """The event is the default graph (SEMANTICS 1.7)."""
+    """The event is the default graph (semantics 1.7)."""
     event, known = [Triple(X, P, integer("1"))], {EX + "g": [Triple(X, Q, integer("2"))]}
     assert solutions(group("?s :p ?v GRAPH :g { ?s :q ?w }"), event, known) == [
         {"s": X, "v": integer("1"), "w": integer("2")}

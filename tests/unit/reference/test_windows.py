@@ -1,4 +1,4 @@
-"""Windows and partitions of the judge (SEMANTICS 1.8 and 1.9)."""
+"""Windows and partitions of the judge (semantics 1.8 and 1.9)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_frames(
 
 
 def test_an_event_has_every_combination_of_its_key_values() -> None:
-    """Value by value: some triple pattern with the variable matches (SEMANTICS 1.9)."""
+    """Value by value: some triple pattern with the variable matches (semantics 1.9)."""
     query = lower(
         parse(
             "PREFIX : <urn:> SELECT * FROM STREAM S <urn:s> PARTITION BY ?k ?l "

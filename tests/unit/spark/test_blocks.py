@@ -69,7 +69,7 @@ def test_a_compact_block_forgets_terms_nobody_mentions() -> None:
 
 
 def test_events_stand_in_order_of_time_stream_and_arrival() -> None:
-    """SEMANTICS 1.8 numbers positions this way."""
+    """Semantics 1.8 numbers positions this way."""
     given = block([7, 3, 7], [], [])
     ordered = given.in_order()
     assert ordered.times.tolist() == [3, 7, 7]

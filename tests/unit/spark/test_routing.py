@@ -38,7 +38,7 @@ def test_equal_keys_meet_whatever_their_time() -> None:
 
 
 def test_an_event_on_a_boundary_goes_to_both_windows() -> None:
-    """It belongs to two windows (SEMANTICS 1.8), in two buckets or once if they share one."""
+    """It belongs to two windows (semantics 1.8), in two buckets or once if they share one."""
     how = routing("WITHIN 10 SECONDS", buckets=1000)
     targets = how.targets(hashes(["<a>"]), np.array([20_000_000]))
     assert targets.row.tolist() == [0, 0]

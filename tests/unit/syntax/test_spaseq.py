@@ -1,4 +1,4 @@
-"""SPAseq texts: the clauses of SEMANTICS 1.1, the original spellings, the papers' queries."""
+"""SPAseq texts: the clauses of semantics 1.1, the original spellings, the papers' queries."""
 
 from __future__ import annotations
 

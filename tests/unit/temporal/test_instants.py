@@ -1,4 +1,4 @@
-"""Instants: every lexical form of SEMANTICS part 0, its borders, and printing."""
+"""Instants: every lexical form of semantics 0, its borders, and printing."""
 
 from __future__ import annotations
 

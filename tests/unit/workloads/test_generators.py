@@ -70,7 +70,7 @@ def test_event_files_are_read_without_loss(workload: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("workload", ALL)
 def test_each_timestamp_stands_directly_before_its_graph(workload: str) -> None:
-    """The first line of an event names its graph, all others lie in it (CONTRACT section 3)."""
+    """The first line of an event names its graph, all others lie in it (docs/reference/event-formats.md)."""
     for _, text in made(workload, 50).events:
         first, *rest = text.splitlines()
         name = re.fullmatch(r"(<[^>]+>) <http://www.w3.org/ns/prov#generatedAtTime> \S+ \.", first)

@@ -1,4 +1,4 @@
-"""Classify variables: those that join everywhere, and those that belong to a repetition (SEMANTICS 1.5, 1.11).
+"""Classify variables: those that join everywhere, and those that belong to a repetition (semantics 1.5, 1.11).
 
 Law: the home of a variable is the innermost repetition that holds all GPMs with the variable in scope; a repeated choice
 is home only to variables of one GPM, and variables of PARTITION BY have none. A new iteration of the home, or of a

@@ -3,7 +3,7 @@
 Law: ``FILTER(a && b)`` keeps a mapping iff both operands are true, whatever errors they raise, so a
 filter is the set of its conjuncts. A conjunct that reads only what the event certainly binds (or what
 nothing else could bind: no earlier step, no earlier iteration, no partition) is decided by the event
-alone and joins the pattern; the others wait (SEMANTICS 1.4, the paper's pushing of stateful predicates,
+alone and joins the pattern; the others wait (semantics 1.4, the paper's pushing of stateful predicates,
 section 7.2.1).
 """
 

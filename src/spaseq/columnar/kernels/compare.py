@@ -1,4 +1,4 @@
-"""Comparison of columns by value (SPARQL 1.1, section 17.3; SEMANTICS 0: filters compare values).
+"""Comparison of columns by value (SPARQL 1.1, section 17.3; semantics 0: filters compare values).
 
 Numbers, date-times and durations compare as arrays. The nearest floats of two numbers decide unless they
 tie and one of them is not the number itself; such rows, and every pair of other sorts, are decided once

@@ -1,6 +1,6 @@
 """Functions on RDF terms that read or keep a term's spelling (SPARQL 1.1, section 17.4.2); None is an error.
 
-These must not go through pyoxigraph, which rewrites ``"05"`` to ``"5"`` (SEMANTICS part 0).
+These must not go through pyoxigraph, which rewrites ``"05"`` to ``"5"`` (semantics 0).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """DEFINE GPM: a group graph pattern becomes what the event alone decides, plus its stateful parts.
 
-A top-level FILTER or BIND may read variables of earlier steps (SEMANTICS 1.4). FILTERs stay aside as a
+A top-level FILTER or BIND may read variables of earlier steps (semantics 1.4). FILTERs stay aside as a
 whole, for the rule `split_filters`; a BIND that reads earlier steps leaves the pattern here, because the
 pattern would mean something else with it.
 """

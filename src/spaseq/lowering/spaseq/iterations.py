@@ -1,4 +1,4 @@
-"""Functions over iterations (SEMANTICS 1.5): SPARQL's aggregate syntax with another meaning."""
+"""Functions over iterations (semantics 1.5): SPARQL's aggregate syntax with another meaning."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Places:
     def _operators(
         self, steps: tuple[Step, ...], entry: Contiguity | None, pending: dict[int, Step]
     ) -> dict[int, Step]:
-        """``σ • A! ∘ Ψ``: • must equal ∘, or be ``;`` or ``:`` (SEMANTICS 1.6), in every flat sequence.
+        """``σ • A! ∘ Ψ``: • must equal ∘, or be ``;`` or ``:`` (semantics 1.6), in every flat sequence.
 
         ``pending`` are guards behind ``,`` that may stand right before; the result are those right behind.
         """

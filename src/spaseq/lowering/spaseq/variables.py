@@ -208,7 +208,7 @@ class Variables:
         self.report.error(error(span=node.span, name=node.name, known=shown, hint=hint))
 
     def check_partition(self, variables: tuple[Var, ...]) -> None:
-        """Every key is read from a triple of every GPM's event (SEMANTICS 1.9)."""
+        """Every key is read from a triple of every GPM's event (semantics 1.9)."""
         seen: set[str] = set()
         for variable in variables:
             if variable.name in seen:

@@ -406,7 +406,7 @@ def _bounds(step: Step) -> tuple[int, int | None]:
 
 
 def _between(whole: _Around, step: Step) -> tuple[Contiguity, ...]:
-    """The operators between iterations of a step (SEMANTICS 1.5).
+    """The operators between iterations of a step (semantics 1.5).
 
     Two where it depends on whether an optional step before it is taken.
     """
@@ -438,7 +438,7 @@ def _met(whole: _Around, gpm: Gpm, variable: str) -> tuple[str, ...]:
     """The GPMs with whose values of a variable a mapping of this one must agree.
 
     Those of earlier steps, of its own conjunction and of its permutation; for a variable without a home also those of
-    earlier iterations; for a negation in first place those of the step after it (SEMANTICS 1.6).
+    earlier iterations; for a negation in first place those of the step after it (semantics 1.6).
     """
     place = whole.visibility
     met = list(_read(whole, gpm, variable))

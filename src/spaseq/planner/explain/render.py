@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 
 
-def explain(query: CompiledQuery, format: str = "text") -> str:  # noqa: A002 - the contract's name
+def explain(query: CompiledQuery, format: str = "text") -> str:  # noqa: A002 - the public name
     """The plan of a query: rewritten text, automaton, steps, variables, distribution and warnings."""
     asked: object = format
     if not isinstance(asked, str) or asked not in FORMATS:

@@ -1,4 +1,4 @@
-"""SPAseq queries: windows, streams, GPM definitions and sequence expressions (SEMANTICS 1.1)."""
+"""SPAseq queries: windows, streams, GPM definitions and sequence expressions (semantics 1.1)."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class SpaseqActions(SparqlActions):
     def from_to(self, _span: Span, least: Token, most: Token) -> tuple[int, int | None]:
         return self.integer(least), self.integer(most)
 
-    # --- functions over iterations (SEMANTICS 1.5) ---
+    # --- functions over iterations (semantics 1.5) ---
 
     def iterated(self, span: Span, token: Token, variable: Var) -> Iterated:
         return Iterated(token.text.upper(), variable, None, span)

@@ -1,4 +1,4 @@
-"""SPAseq (SEMANTICS 1.1): SPARQL graph patterns per event, and SEQ over them."""
+"""SPAseq (semantics 1.1): SPARQL graph patterns per event, and SEQ over them."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ A = "A { ?a :p ?x }"
 def test_filters_are_split_into_what_the_event_decides_and_what_waits(
     sequence: str, filters: str, local: int, stateful: int
 ) -> None:
-    """Conjunct by conjunct (SEMANTICS 1.4)."""
+    """Conjunct by conjunct (semantics 1.4)."""
     found = gpm(split_filters(lowered(sequence, A, f"B {{ ?b :q ?y . {filters} }}")), "B")
     assert found.filters == ()
     assert len(found.stateful) == stateful
@@ -77,14 +77,14 @@ def depth_of_filters(pattern: Pattern) -> int:
 
 
 def test_a_filter_on_an_open_partition_key_waits_for_the_partition() -> None:
-    """Within a partition the key is bound, even where the event leaves it open (SEMANTICS 1.9)."""
+    """Within a partition the key is bound, even where the event leaves it open (semantics 1.9)."""
     patterns = ("A { ?a :p ?x OPTIONAL { ?a :k ?k } FILTER(?k = 1) }", "B { ?b :k ?k }")
     assert len(gpm(split_filters(lowered("A ; B", *patterns, partition="?k")), "A").stateful) == 1
     assert len(gpm(split_filters(lowered("A ; B", *patterns)), "A").stateful) == 0
 
 
 def test_conjuncts_with_prev_are_marked_for_the_first_iteration() -> None:
-    """The first iteration skips them (SEMANTICS 1.5), and only them."""
+    """The first iteration skips them (semantics 1.5), and only them."""
     found = gpm(split_filters(lowered("A+", "A { ?a :p ?x FILTER(?x > PREV(?x) && COUNT(A) < 3) }")), "A")
     marks = {
         format_expression(c.expression): c.after_first for c in found.stateful if isinstance(c, Condition)

@@ -25,22 +25,27 @@ SPASEQ: Final = (
 _MOMENT: Final = 0.02
 
 
+def environment() -> dict[str, str]:
+    """The environment of a process that imports this very project."""
+    here = str(Path(spaseq.__file__).resolve().parents[1])
+    paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": paths}
+
+
 class Process:
     """A process in a session of its own: Spark's Java and Python workers belong to it, whatever group they are in."""
 
     def __init__(
         self,
         arguments: Sequence[str],
-        environment: Mapping[str, str] | None = None,
+        more: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
-        here = str(Path(spaseq.__file__).resolve().parents[1])
-        paths = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])
         # Files, not pipes: what is left of a killed process must not keep anybody waiting.
         self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             list(arguments),
-            env={**os.environ, "PYTHONPATH": paths, **(environment or {})},
+            env={**environment(), **(more or {})},
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=self._out,

@@ -6,7 +6,7 @@ PYTEST := $(PY) -m pytest
 PARALLEL := -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-small fuzz check test-all format format-check lint types imports sizes docs bench goldens doctor clean java
+.PHONY: help setup demo test test-small fuzz scale check test-all format format-check lint types imports sizes docs bench goldens doctor clean java
 
 help: ## list the targets
 	@echo "spaseq: complex event processing over streams of RDF graphs. The targets:"
@@ -30,6 +30,9 @@ test-small: java setup ## run specs and properties with small settings, on both 
 SECONDS := 600
 fuzz: java setup ## run the properties with fresh seeds: make fuzz SECONDS=600
 	@$(PY) scripts/fuzz.py $(SECONDS)
+
+scale: java setup ## run the scale job, for hours: make scale SCALE="--events 100000 --kills-local 5"
+	@$(PY) tests/scale/run.py --json scale-report.json $(SCALE)
 
 check: setup format-check lint types imports sizes ## the gate before a commit: format, lint, types, imports, sizes, unit and spec tests
 	@$(PYTEST) -q $(PARALLEL) -m "not slow and not spark" --ignore=tests/properties --ignore=tests/hosts

@@ -136,7 +136,7 @@ class Diagnostic:
         self.name = "query"
 
     def located(self, text: str, name: str = "query") -> Diagnostic:
-        """This diagnostic, told which text and file it speaks of."""
+        """This diagnostic with the text and the file that it refers to."""
         self.text, self.name = text, name
         return self
 

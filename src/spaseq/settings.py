@@ -43,8 +43,8 @@ class Settings:
     open_bytes: int = _threshold(1 << 26, 400, "bytes that all open files of a merge hold together")
     least_piece_bytes: int = _threshold(1 << 16, 40, "bytes that one open file of a merge holds at least")
     open_files: int = _threshold(128, 2, "event files open at a time; others are opened again to be read on")
-    judged_bytes: int = _limit(1 << 16, "bytes of a file by which Spark judges its layout")
-    tallied_names: int = _limit(1 << 17, "graph names whose timestamps are counted to judge a layout")
+    judged_bytes: int = _limit(1 << 16, "bytes of a file by which Spark decides its layout")
+    tallied_names: int = _limit(1 << 17, "graph names whose timestamps are counted to decide a layout")
     diagnosed_bytes: int = _limit(1 << 20, "bytes that are looked at to say what an unreadable file has")
     spooled_bytes: int = _threshold(
         1 << 26, 100, "bytes of a followed pipe after which those that were read are dropped"
@@ -81,8 +81,8 @@ class Settings:
     # Terms
     remembered_terms: int = _threshold(1 << 16, 2, "terms kept as Python objects")
     remembered_scopes: int = _threshold(1 << 16, 2, "events with blank nodes whose repetitions are counted")
-    arena_terms: int = _threshold(1 << 14, 2, "terms that a new arena has room for")
-    arena_bytes: int = _threshold(1 << 20, 64, "bytes that a new arena has room for")
+    arena_terms: int = _threshold(1 << 14, 2, "initial capacity of an arena, in terms")
+    arena_bytes: int = _threshold(1 << 20, 64, "initial capacity of an arena, in bytes")
     watched_text: int = _threshold(
         1 << 12, 2, "characters of a new term from which the memory budget is looked at"
     )
@@ -113,8 +113,8 @@ class Settings:
         4_000, 2, "rows of one batch from which the automaton is compiled at once"
     )
     prepared_rows: int = _threshold(2_000, 2, "rows in total from which it is compiled in the background")
-    initial_runs: int = _threshold(64, 1, "runs that a new automaton has room for")
-    swept_runs: int = _threshold(1 << 12, 2, "runs more than before from which the dead ones are dropped")
+    initial_runs: int = _threshold(64, 1, "initial capacity of an automaton, in runs")
+    swept_runs: int = _threshold(1 << 12, 2, "runs more than before from which expired ones are dropped")
     checked_rows: int = _threshold(
         1 << 10, 1, "events, rows or matches after which the memory budget is looked at"
     )
@@ -130,7 +130,7 @@ class Settings:
     condition_depth: int = _threshold(
         24, 3, "operands of a condition that kernels hold at a time, at most 24; others go to the evaluator"
     )
-    initial_values: int = _threshold(64, 1, "terms that new columns of values have room for")
+    initial_values: int = _threshold(64, 1, "initial capacity of columns of values, in terms")
 
     max_string_length: int = _limit(1 << 24, "characters of a string that an expression computes")
     max_path_pairs: int = _limit(
@@ -163,7 +163,7 @@ class Settings:
     task_chunk_bytes: int = _threshold(1 << 24, 97, "bytes that a task reads at a time")
     stepped_rows: int = _threshold(50_000, 3, "rows that wait in a bucket before the automaton takes a step")
     segment_tails: int = _threshold(24, 2, "micro-batches after which their segments of state are merged")
-    segment_runs: int = _threshold(256, 2, "runs from which a mostly dead segment is rewritten")
+    segment_runs: int = _threshold(256, 2, "runs from which a segment of mostly expired runs is rewritten")
     segment_bytes: int = _threshold(
         1 << 16, 100, "bytes of segments from which state is rewritten as a whole"
     )

@@ -146,7 +146,7 @@ class _Builder:
         return after
 
     def _without_exits(self, state: int) -> int:
-        """A state behind this one that no loop leaves: whoever passed a repetition by must not enter it there."""
+        """A state behind this one that no loop leaves: a run that skipped a repetition must not enter it there."""
         if state not in self.left:
             return state
         target = self.state()

@@ -1,4 +1,4 @@
-"""What the automaton asks of an expression evaluator. The planner passes one in; this room knows none."""
+"""What the automaton asks of an expression evaluator. The planner passes one in; this package imports none."""
 
 from __future__ import annotations
 

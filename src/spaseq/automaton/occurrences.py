@@ -146,7 +146,7 @@ class Places:
 
 @dataclass(slots=True)
 class Assembler:
-    """Makes rows of mapping tables; remembers the rows of the instant that is still open."""
+    """Makes rows of mapping tables; keeps the rows of the instant that is still open."""
 
     program: SequenceProgram
     keys: Keys
@@ -339,7 +339,7 @@ def _alternating(parts: list[Occurrences], width: int) -> Rows:
 
 
 def _padded(part: Occurrences, width: int) -> Occurrences:
-    """The same with room for as many events as the widest choice takes."""
+    """The same with columns for as many events as the widest choice takes."""
     if part.events.shape[1] == width:
         return part
     wide = np.full((len(part), width), -1, np.int64)

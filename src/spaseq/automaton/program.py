@@ -189,7 +189,7 @@ def sequence_program(
 ) -> SequenceProgram:
     """The program of a query that has gone through the rules; the switches change its speed only.
 
-    ``needed`` are the variables that somebody looks at later, all if it is not given.
+    ``needed`` are the variables that are read later; default all.
     """
     variables = tuple(dict.fromkeys((*query.partition, *(n for g in query.gpms for n in bindable(g)))))
     if needed is not None:

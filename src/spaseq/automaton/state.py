@@ -1,4 +1,4 @@
-"""The memory of a sequence program: partial matches and runs as columns that grow and shrink in bulk.
+"""The state of a sequence program: partial matches and runs as columns that grow and shrink in bulk.
 
 Arrays are allocated in bulk and reused (the paper's memory management, section 7.2.3). Nothing is freed
 run by run: when as much is dead as alive, one sweep keeps what lives and packs it together.
@@ -66,7 +66,7 @@ def wrapping() -> np.errstate:
 
 
 def new_store(tables: Tables, partials: int | None = None, runs: int | None = None) -> Store:
-    """An empty store with room for this many partials and runs."""
+    """An empty store with capacity for this many partials and runs."""
     partials = settings().initial_runs if partials is None else partials
     runs = settings().initial_runs if runs is None else runs
     slots, tracks, counters, loops, width, shift = (int(size) for size in tables.sizes[: SHIFT + 1])
@@ -150,7 +150,7 @@ class Keys:
         self.skipped[: len(keys)] = rows[:, 4]
 
     def keep(self, used: npt.NDArray[np.integer]) -> None:
-        """Forget all partitions but these (ascending numbers), which get the numbers 0, 1, …"""
+        """Remove all partitions but these (ascending numbers), which get the numbers 0, 1, …"""
         self.time, self.ordinal = self.time[used], self.ordinal[used]
         self.floor, self.position = self.floor[used], self.position[used]
         self.skipped = self.skipped[used]
@@ -192,7 +192,7 @@ class Memory:
     kept: int = 0
     """Partials that there were after all were last numbered anew."""
     peak: int = 0
-    """The most runs that ever waited at one time, the dead between two sweeps included."""
+    """The most runs that ever waited at one time, expired ones between two sweeps included."""
     replaced: int = 0
     """How often all partials and runs were numbered anew; in between they are only added to."""
     recycle: bool = True
@@ -213,7 +213,7 @@ class Memory:
 
     @property
     def runs(self) -> int:
-        """Runs that wait, some of them perhaps dead."""
+        """Runs that wait, some of them perhaps expired."""
         return int(self.store.counts[RUNS] - self.store.counts[DEAD])
 
     @property
@@ -430,7 +430,7 @@ class Memory:
         self.rebuild()
 
     def _new_store(self, partials: int, runs: int) -> Store:
-        """A store with room for twice as much."""
+        """A store of twice the capacity."""
         least = settings().initial_runs
         store = new_store(self.tables, _room(least, 2 * partials), _room(least, 2 * runs))
         self._fit_candidates(len(store.runs))
@@ -459,12 +459,12 @@ def cells_for(tables: Tables, runs: int) -> int:
 
 
 def matches_for(tables: Tables, runs: int) -> int:
-    """Room for the matches of a slice, and of the portion that completes it."""
+    """A buffer for the matches of a slice, and of the portion that completes it."""
     return settings().slice_matches + int(tables.sizes[MOST]) * cells_for(tables, runs)
 
 
 def new_candidates(tables: Tables, runs: int) -> Candidates:
-    """Scratch space for a portion of candidates, where there is room for this many runs."""
+    """Scratch space for a portion of candidates, for a store of this many runs."""
     assigned = tables.choices[:, CHOICE_ASSIGNS + 1] - tables.choices[:, CHOICE_ASSIGNS]
     return Candidates(
         cells=np.zeros((cells_for(tables, runs), 3 + int(assigned.max(initial=0))), np.int32),

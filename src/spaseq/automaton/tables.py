@@ -315,7 +315,7 @@ class Store(NamedTuple):
     """
 
     counts: Longs
-    """Partials, runs, matches, waiting (trailing) runs, dead runs."""
+    """Partials, runs, matches, waiting (trailing) runs, expired runs."""
     partials: Longs
     slots: Ints
     """Of every partial: its variables, its tracked functions, its counters, and the iterations of counted repetitions."""

@@ -2,7 +2,7 @@
 
 The compiled tier is the package `kernels` loaded a second time with every function turned into a Numba
 kernel. A big batch waits until it is loaded; many small ones go on meanwhile, so that no single event
-waits for a compiler. Once a process has it ready, everybody uses it.
+waits for a compiler. Once it is compiled in a process, every engine there uses it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def compiled() -> ModuleType:
 class Tiers:
     """Chooses the tier by the rows there are.
 
-    Kernels are compiled in another thread also where a batch waits for them: who waits can still hear a signal.
+    Kernels are compiled in another thread also where a batch waits for them: the waiting thread can still handle a signal.
     """
 
     _warm: ClassVar[ModuleType | None] = None
@@ -87,7 +87,7 @@ class Tiers:
         try:
             module = compiled()
             warm_up(module)
-        except Exception as failure:  # noqa: BLE001 - whoever asks for the module gets it
+        except Exception as failure:  # noqa: BLE001 - raised again where the module is used
             self._failure = failure
         else:
             self._ready = Tiers._warm = module

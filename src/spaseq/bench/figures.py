@@ -90,7 +90,7 @@ def _why(cell: Cell) -> str:
 
 
 def split_rows(result: Result) -> Rows:
-    """Where the CPU time of the middle round went, in seconds by stage; empty if nobody kept a stopwatch."""
+    """Where the CPU time of the middle round went, in seconds by stage; empty if it was not measured."""
     cells = [cell for cell in result.cells if cell.counts and cell.stages]
     used = [stage for stage in STAGES if any(cell.split.get(stage, 0.0) >= 0.0005 for cell in cells)]
     rows: Rows = [(result.axis, "CPU s of", *used)]

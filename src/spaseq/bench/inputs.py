@@ -49,7 +49,7 @@ def make_input(workload: str, params: Params, folder: Path | None = None) -> Inp
         try:
             part.rename(place)  # all or nothing: a broken-off run leaves only the part
         except OSError:
-            shutil.rmtree(part)  # somebody else was faster
+            shutil.rmtree(part)  # another process was faster
     manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     streams = {each["name"]: place / each["file"] for each in manifest["streams"]}
     return Input(

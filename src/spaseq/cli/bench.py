@@ -24,7 +24,7 @@ WRONG = 2
 
 
 def folder_of_benchmarks() -> Path:
-    """The declared benchmarks: `benchmarks` here or above, else that of the clone this package lives in."""
+    """The declared benchmarks: `benchmarks` here or above, else that of the clone that this package is in."""
     here = Path.cwd()
     places = [place / "benchmarks" for place in (here, *here.parents, Path(spaseq.__file__).parents[2])]
     return next((place for place in places if any(place.glob("*.bench"))), here / "benchmarks")
@@ -104,7 +104,7 @@ def run(names: tuple[str, ...], profile: str, repeats: int | None, out: Path, ke
             book = Book(profile, started, seconds, machine, versions, commit, results)
             if keep and out.exists():
                 book = merged(load_book(out), book)
-            book.save(out)  # after every benchmark: an interrupted book keeps what it has
+            book.save(out)  # after every benchmark: an interrupted run keeps its results
     click.echo(f"{len(results)} benchmarks in {time.perf_counter() - began:.0f} s; results in {out}")
     if any(cell.void for result in results for cell in result.cells):
         raise SystemExit(FAILED)
@@ -132,7 +132,7 @@ def compare(before: Path, after: Path, tolerance: float) -> None:
 @click.argument("results", type=click.Path(exists=True, path_type=Path), default=RESULTS)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("docs/benchmarks"))
 def report(results: Path, out: Path) -> None:
-    """Write the book: a page per benchmark with plots, as Markdown and as one HTML page."""
+    """Write the report: a page per benchmark with plots, as Markdown and as one HTML page."""
     from spaseq.bench.report import write_report
     from spaseq.bench.results import load_book
 
@@ -215,7 +215,7 @@ def chosen(name: str, folder: Path) -> list[Path]:
 
 
 def _say(text: str) -> None:
-    """One line on standard error that the next one overwrites; silent unless somebody watches."""
+    """One line on standard error that the next one overwrites; only on a terminal."""
     if sys.stderr.isatty():
         click.echo(f"\r\033[K{text}", nl=False, err=True)
 

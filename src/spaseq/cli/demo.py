@@ -128,7 +128,7 @@ def _event_rows(query: CompiledQuery, events: list[GraphEvent]) -> list[Cells]:
 
 
 def _told(event: GraphEvent, spelling: Spelling) -> str:
-    """An event in short: whom it speaks of, and its values."""
+    """An event in short: its subject and its values."""
     from pyoxigraph import BlankNode
 
     whom = {spelled(t.subject, spelling) for t in event.triples if not isinstance(t.subject, BlankNode)}

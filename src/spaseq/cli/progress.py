@@ -1,4 +1,4 @@
-"""What a run shows on standard error while it goes on; rich is loaded only if somebody watches."""
+"""What a run shows on standard error while it goes on; rich is imported only for a progress bar."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from spaseq.engine.request import Show, Status, unwatched
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """How a run speaks: ``show`` how it stands, ``warn`` of bad input."""
+    """Progress callbacks of a run: ``show`` its status, ``warn`` of bad input."""
 
     show: Show
     warn: Callable[[str], None]
@@ -30,7 +30,7 @@ def _on_terminal(stream: TextIO | None) -> bool:
 
 @contextmanager
 def progress_bar(wanted: bool | None, *, results_here: bool) -> Iterator[Screen]:
-    """A screen with a progress bar, or without one if nobody watches.
+    """A screen with a progress bar, or without one if it is off.
 
     ``wanted`` is None if the user said nothing: then a terminal decides. ``results_here`` means that matches go to
     standard output: if that is a terminal there is no bar, which would be drawn over them.

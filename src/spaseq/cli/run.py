@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FAILED = 1
 """The exit status of a run that failed."""
 BROKEN_PIPE = 141
-"""The exit status if nobody reads the output any more: what shells report for other commands."""
+"""The exit status after a broken pipe, as shells report it for other commands."""
 
 
 SMALL_INPUT = (
@@ -88,7 +88,7 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Run, s
 
     run = SparkRun(request, given["master"], stop)
     # Told when it is over: until then standard error is for what goes wrong.
-    near = run.master.startswith("local")  # whoever names a cluster wants it
+    near = run.master.startswith("local")  # a cluster was asked for by name
     small = near and bool(run.sources) and input_bytes(run.sources) < settings().spark_bytes
     return run, SMALL_INPUT if small else None
 
@@ -148,7 +148,7 @@ def _request(given: Arguments) -> RunRequest:
 
 
 def _times(given: Arguments) -> dict[str, int | None]:
-    """The options about time in microseconds, None for those that nobody named; says which have no effect."""
+    """The options about time in microseconds, None for those that were not given; says which have no effect."""
     from spaseq.engine.inputs import as_duration
     from spaseq.engine.request import MAX_LEAD
 

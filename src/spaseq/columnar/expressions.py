@@ -2,7 +2,7 @@
 
 An expression has two readings: the column of ids it evaluates to (0 is an error or unbound), and the
 column of its effective boolean values (false, true, error). Logic and comparison are computed as truth and
-become terms only if somebody asks for terms.
+become terms only where terms are asked for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Basic graph patterns over a handful of triples, by nested loops.
 
-Whoever pushes single events has a few triples at a time. Columns then cost more than they save: a join of two
+A program that pushes single events has a few triples at a time. Columns then cost more than they save: a join of two
 views is a dozen calls for one row.
 """
 

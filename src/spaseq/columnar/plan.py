@@ -1,4 +1,4 @@
-"""The door of the room: a graph pattern as a frozen plan that runs on batches of events."""
+"""The entry point of the package: a graph pattern as a frozen plan that runs on batches of events."""
 
 from __future__ import annotations
 

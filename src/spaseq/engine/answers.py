@@ -47,7 +47,7 @@ class Ranks:
 class Answers:
     """Answers as columns of ids, in the order of SELECT (of all variables for CONSTRUCT).
 
-    Whoever decodes them first asks the dictionary whether ``generation`` is still its own.
+    Before decoding, check with the dictionary that ``generation`` is still its own.
     """
 
     time: Longs

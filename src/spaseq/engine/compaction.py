@@ -35,7 +35,7 @@ class Compaction:
     def run(self, machines: Iterable[Machine], held: Iterable[EventBatch]) -> npt.NDArray[np.int32]:
         """Drop the terms that neither machines nor waiting events mention; machines follow at once.
 
-        The result maps old ids to new ones: whoever holds the events must follow it.
+        The result maps old ids to new ones; callers must apply it to events that they hold.
         """
         known = list(machines)
         parts: list[npt.NDArray[np.integer]] = [self._pinned, *(machine.live_ids() for machine in known)]

@@ -1,4 +1,4 @@
-"""What a run reads: names of streams resolved to declared streams, paths to files, all checked at the door."""
+"""What a run reads: names of streams resolved to declared streams, paths to files, all checked before the run."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def as_paths(value: StreamInput) -> list[PathLike] | None:
 
 
 def as_lateness(given: object) -> int | None:
-    """A lateness in microseconds, as text or as a number; None if nobody asked for one."""
+    """A lateness in microseconds, as text or as a number; None if it was not given."""
     return None if given is None else as_duration(given, "lateness")
 
 

@@ -101,7 +101,7 @@ Show = Callable[[Status], None]
 
 
 def unwatched(status: Status) -> None:
-    """Shows nothing: nobody watches, so nobody needs to find out what costs a question."""
+    """No progress output; skips the status query to Spark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Stopped(Exception):
 
 
 class Stop:
-    """A wish to end a run, made by a signal and heard between two pieces of work."""
+    """A request to end a run, made by a signal and checked between two pieces of work."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
@@ -139,11 +139,11 @@ class Stop:
         self._event.set()
 
     def poll(self, patience: float = 0.0) -> None:
-        """Raise `Stopped` if somebody asked for the end so many seconds ago."""
+        """Raise `Stopped` if the end was asked for at least so many seconds ago."""
         if self.signal is not None and time.monotonic() - self._since >= patience:
             raise Stopped
 
     def wait(self, seconds: float) -> None:
-        """Sleep; wake up and raise `Stopped` as soon as somebody asks for the end."""
+        """Sleep; raise `Stopped` as soon as the end is asked for."""
         self._event.wait(seconds)
         self.poll()

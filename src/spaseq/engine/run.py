@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Source
 
 QUARANTINE = "quarantine.jsonl"
-"""Where bad input is kept if nobody says otherwise."""
+"""Where bad input is kept by default."""
 
 
 class BadInputWarning(UserWarning):

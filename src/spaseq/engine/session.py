@@ -27,7 +27,7 @@ from spaseq.planner.program import Program, build_program
 
 
 class Holder(Protocol):
-    """Whoever holds events over the session's dictionary."""
+    """What holds events over the session's dictionary."""
 
     def held(self) -> list[EventBatch]:
         """Every event that is held."""
@@ -169,7 +169,7 @@ class Session:
     def step(self, portion: Portion) -> Iterator[tuple[QueryRun, Answers]]:
         """The answers of all queries that are certain after some more events, in order of time.
 
-        Yields after every slice of work, often no answers: whoever takes them can look at signals in between.
+        Yields after every slice of work, often no answers, so that the caller can handle signals in between.
         """
         for run, answers in _interleaved([(run, run.step(portion)) for run in self.runs if not run.finished]):
             run.matches += len(answers)

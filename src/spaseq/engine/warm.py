@@ -1,4 +1,4 @@
-"""Compiling all kernels ahead of time, so that nobody's first large input waits for a compiler."""
+"""Compiling all kernels ahead of time, so that the first large input does not wait for a compiler."""
 
 from __future__ import annotations
 

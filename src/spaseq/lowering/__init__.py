@@ -1,1 +1,1 @@
-"""Syntax trees of the dialects -> the one algebra: the only room that knows both sides."""
+"""Syntax trees of the dialects -> the one algebra: the only package that imports both."""

@@ -4,7 +4,7 @@ Kernels insert into it directly, so the lexer encodes terms without making a Pyt
 ``buffer[starts[i] : starts[i + 1]]``, its canonical N-Triples text. A slot of ``table`` holds the upper
 half of a hash and an id; 0 is free. ``counts`` is ``[next id, bytes used, seed, key]``.
 
-The hash is keyed by two random numbers of the process: nobody can write a file whose terms all meet in one slot.
+The hash is keyed by two random numbers of the process: a file cannot be made so that all its terms hash to one slot.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def find_slot(terms: Terms, address: Int, length: Int, mixed: np.uint64) -> Int:
 
 @inlined
 def append_term(terms: Terms, slot: Int, address: Int, length: Int, mixed: np.uint64) -> Int:
-    """Put a new term into a free slot; the caller has made room."""
+    """Put a new term into a free slot; the caller has reserved space."""
     new: Int = terms.counts[0]
     used = terms.counts[1]
     copy_bytes(address, terms.buffer.ctypes.data + used, length)
@@ -124,7 +124,7 @@ def append_term(terms: Terms, slot: Int, address: Int, length: Int, mixed: np.ui
 
 @lean
 def encode_bytes(terms: Terms, address: Int, length: Int) -> Int:
-    """The id of a term, inserted if it is new; the caller has made room."""
+    """The id of a term, inserted if it is new; the caller has reserved space."""
     mixed = hash_bytes(terms, address, length)
     slot = find_slot(terms, address, length, mixed)
     entry = terms.table[slot]
@@ -223,9 +223,9 @@ def _keep(terms: Terms, kept: Longs, smaller: Terms) -> None:
 
 
 class Arena:
-    """The arrays of the arena tier, and the room in them.
+    """The arrays of the arena tier, and their capacity.
 
-    Kernels take `terms`; before they insert, `reserve` makes room, which may replace the arrays.
+    Kernels take `terms`; before they insert, `reserve` makes space, which may replace the arrays.
     """
 
     __slots__ = ("buffer", "counts", "starts", "table")
@@ -247,7 +247,7 @@ class Arena:
         return Terms(self.buffer, self.starts, self.table, self.counts)
 
     def reserve(self, terms: int, size: int) -> None:
-        """Make room for so many more terms of so many more bytes."""
+        """Reserve space for so many more terms of so many more bytes."""
         count, used = int(self.counts[0]), int(self.counts[1])
         if count + terms >= 2**31:
             raise MemoryError("the term dictionary is full: more than 2,147,483,647 distinct terms are alive")
@@ -313,7 +313,7 @@ class Arena:
 
 
 def _cuts(lines: bytes) -> list[int]:
-    """Offsets that cut lines into pieces of about a size, so that room is not made for terms that are known."""
+    """Offsets that cut lines into pieces of about a size, so that no space is reserved for terms that are known."""
     size = settings().chunk_bytes
     cuts = [0]
     while cuts[-1] < len(lines):

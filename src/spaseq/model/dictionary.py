@@ -68,7 +68,7 @@ class TermDictionary:
         self.scopes = BlankScopes()
         """Keeps blank nodes of different events apart."""
         self.caches: dict[str, object] = {}
-        """What other rooms remember about these ids, under the room's name; neither pickled nor remapped."""
+        """What other packages cache about these ids, by the name of the package; neither pickled nor remapped."""
         self.watch: Callable[[int], None] | None = None
         """Asked before a long term is taken in, with the bytes it needs; raises if there is no memory for it."""
         for text in texts:
@@ -125,7 +125,7 @@ class TermDictionary:
         return known
 
     def _remember(self, text: str, known: int) -> None:
-        """In the arena tier the dict only remembers what was asked for, since asking the arena costs more."""
+        """In the arena tier the dict only caches what was looked up, since a lookup in the arena costs more."""
         if len(self._ids) >= settings().remembered_terms:
             self._ids.clear()
         self._ids[text] = known
@@ -216,7 +216,7 @@ class TermDictionary:
     def compact(self, live: Iterable[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
         """Drop every term but the live ones; the result maps an old id to its new id, 0 where dropped.
 
-        An endless stream brings new terms for ever; whoever owns the state calls this with the ids the
+        An endless stream brings new terms for ever; the owner of the state calls this with the ids the
         state still mentions (and those of the query's constants) and remaps them.
         """
         import numpy as np

@@ -1,4 +1,4 @@
-"""Graph events: the event a user pushes, and the plain event the reference judges (semantics 0).
+"""Graph events: the event a user pushes, and the plain event that the reference implementation evaluates (semantics 0).
 
 An event is ``(u, τ, G)``: the IRI of its stream, an instant, a set of RDF triples. Blank nodes are local
 to their event.

@@ -1,4 +1,4 @@
-"""The one door to Numba: the kernel decorator, and raw memory access for byte kernels.
+"""All use of Numba: the kernel decorator, and raw memory access for byte kernels.
 
 Importing this module loads LLVM. Only modules of kernels import it, and only code that has decided that
 its input is large imports those.
@@ -68,7 +68,7 @@ def _compiled(function: _F, **flags: Any) -> _F:
 @lru_cache
 def _cache_of(folder: Path) -> Path:
     """The cache folder of the kernels in a folder: it changes with every kernel beside, above or in the model."""
-    package = folder.name == "kernels"  # all of it is compiled, with the constants of the room around it
+    package = folder.name == "kernels"  # all of it is compiled, with the constants of the package around it
     above = folder.parent.glob("*.py") if package else ()
     digest = hashlib.sha256()
     for source in sorted({*folder.glob("*.py"), *above, *Path(__file__).parent.glob("*.py")}):

@@ -2,7 +2,7 @@
 
 Nothing here is executed or trusted: no pickles, a checksum over everything, sizes that must fit the bytes that are
 there, and for every array a `Field` that says its type, its shape and the range of its numbers. What is wrong is
-`Damaged`; whoever unpacks turns that into an error of its own.
+`Damaged`; the caller turns that into an error of its own.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _UNREADABLE: Final = (
     ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError, MemoryError,
     EOFError, SyntaxError, struct.error, zlib.error,
 )  # fmt: skip
-"""What goes wrong when bytes are read that nobody has written."""
+"""The exceptions that reading damaged bytes can raise."""
 
 
 class Damaged(ValueError):

@@ -1,4 +1,4 @@
-"""Terms as plain Python values, and those as JSON: for programs that do not speak RDF."""
+"""Terms as plain Python values, and those as JSON: for programs that do not use RDF."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def event_scope(key: int, repetition: int) -> int:
 
 
 class Scopes(Protocol):
-    """Whatever gives events their scopes: `BlankScopes`, or a dictionary, which remembers less."""
+    """Whatever gives events their scopes: `BlankScopes`, or a dictionary, which keeps less."""
 
     def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:
         """The scope of the blank nodes of one event, which occur with these labels."""

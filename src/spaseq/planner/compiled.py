@@ -32,7 +32,7 @@ class CompiledQuery:
     name: str
     syntax: ast.SpaseqQuery
     algebra: EventQuery
-    """Straight from lowering, before any rule: what the judge evaluates."""
+    """Straight from lowering, before any rule: what the reference implementation evaluates."""
     rewritten: EventQuery
     automaton: Automaton
     distribution: Distribution

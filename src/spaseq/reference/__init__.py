@@ -1,4 +1,4 @@
-"""The judge: semantics 1 as short, slow, obvious Python. Optimised never, shipped always.
+"""The reference implementation: semantics 1 as short, slow, obvious Python. It is never optimised, and always shipped.
 
 Read it beside the page: `sequence` is 1.3 to 1.6, `windows` is 1.8, `partitions` is 1.9, `answers` is
 1.10, `sparql` is 1.2 with pyoxigraph doing the graph patterns.

@@ -1,4 +1,4 @@
-"""Timed mappings and what justifies them: the nouns of the judge."""
+"""Timed mappings and what justifies them: the values of the reference implementation."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class AnswerRows:
         yield from ()
 
     def _route(self, answers: Answers, texts: list[pa.Array], identities: list[str]) -> dict[str, pa.Array]:
-        """Where equal answers meet; those that nobody compares stay where they are."""
+        """Where equal answers meet; those that are not compared stay where they are."""
         if not self._task.is_distinct and not self._numbered_later:
             here = pa.array(np.full(len(answers), self._bucket, np.int32))
             return {"spread": here, "equal": pa.nulls(len(answers), pa.string())}

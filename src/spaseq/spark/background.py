@@ -42,7 +42,7 @@ class Background:
 
 
 def show_tasks(show: Show, status: Status, spark: SparkSession) -> None:
-    """Show how a run stands and how far its tasks are; asking Spark takes time from them, so only if somebody watches."""
+    """Show the status of a run and of its tasks; Spark is asked only if there is progress output, since asking costs time."""
     if show is not unwatched:
         show(replace(status, tasks=tasks_of(spark)))
 

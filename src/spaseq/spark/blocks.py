@@ -43,7 +43,7 @@ class Mappings:
 class Block:
     """Events with their mappings.
 
-    ``names`` and ``digests`` are empty where nobody asks which events a match is made of. ``pairs`` are the
+    ``names`` and ``digests`` are empty unless the events of matches are asked for. ``pairs`` are the
     partitions of the events (semantics 1.9): an event's ordinal and a term number per partition variable.
     """
 

@@ -134,7 +134,7 @@ class BucketState:
         self._job, self._bucket, self._store = job, bucket, store
         self.progress = Progress()
         self.passed: dict[int, int] = {}
-        """By query, the watermark that it has come to: a stream that speaks again does not move it back."""
+        """By query, the watermark that it has come to: a stream that was idle does not move it back."""
         self.queries: dict[int, _Query] = {}
         self._warm: dict[int, Running] = {}
         head = store.get("head")

@@ -53,7 +53,7 @@ class Promises:
     times: dict[int, int] = field(default_factory=dict)
 
     def keep(self, stream: int, time: int | None) -> None:
-        """Remember a promise; None means that the stream has ended."""
+        """Keep how far a stream has come; None means that it has ended."""
         self.times[stream] = max(self.times.get(stream, -ENDED), ENDED if time is None else time)
 
 

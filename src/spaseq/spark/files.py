@@ -140,7 +140,7 @@ def read_events(
     """The events of files, directories or globs: ``time, triples, graph, source, position``.
 
     Options as on the command line. ``quarantine`` is a directory that all workers see. The layout
-    ``auto`` judges a file by its beginning; a data set is read by one task, which holds it in memory.
+    ``auto`` decides by the beginning of a file; a data set is read by one task, which holds it in memory.
 
     A streaming DataFrame takes new files as they come, in the layout of streams, and reads on in files that grow;
     ``settle`` says how long a file must stand still before its last event is taken to be complete (2 seconds). If the
@@ -243,7 +243,7 @@ def parts(
 ) -> list[tuple[Split, ...]]:
     """What each task reads: large N-Quads files in parts, small files together, all in order.
 
-    Parts have about ``size`` bytes; if nobody says how many, so many that all workers are busy.
+    Parts have about ``size`` bytes; by default there are enough of them for all workers.
     """
     sizes = [split.size for split in splits]
     share = sum(sizes) // max(1, 3 * parallelism)
@@ -350,7 +350,7 @@ def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterat
 
 
 def promise_row(promise: Promise) -> pa.RecordBatch:
-    """The row of events that is no event but a promise: without triples, at the time it speaks of."""
+    """The row that is no event but announces that nothing earlier will follow: its time, and no triples."""
     kinds = (ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
     arrays = [pa.array([promise.time], INSTANT), *(pa.nulls(1, kind) for kind in kinds)]
     return pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)

@@ -147,7 +147,7 @@ class _Task:
     progress: Progress = field(default_factory=Progress)
     events: int = 0
     tally: Tally | None = None
-    """What is counted for the end of a run; None if nobody asks."""
+    """What is counted for the end of a run; None if it is not wanted."""
     batches: int = 0
 
     def counts(self) -> dict[str, int]:
@@ -159,7 +159,7 @@ class _Task:
         lead = self.mapper.job.max_lead
         if lead is None:
             return np.arange(len(events))
-        # The clock of the micro-batch, so that a task that is done again judges alike.
+        # The clock of the micro-batch, so that a task that is repeated decides alike.
         clock = self.progress.clock or wall_microseconds()
         for row in np.flatnonzero(events.times > clock + lead).tolist():
             source, position = events.origin_of(row)

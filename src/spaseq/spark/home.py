@@ -27,7 +27,7 @@ _LEFT_OUT: Final = ("python", "__pycache__")
 
 @contextmanager
 def swift_home() -> Iterator[None]:
-    """Let a Java that is started here have our home, unless somebody chose one, or another interpreter."""
+    """Let a Java that is started here have our home, unless another one, or another interpreter, was chosen."""
     real = Path(pyspark.__file__).parent
     chosen = "SPARK_HOME" in os.environ or os.environ.get("PYSPARK_PYTHON", sys.executable) != sys.executable
     # Elsewhere only we may have found it.

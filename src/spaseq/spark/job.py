@@ -75,7 +75,7 @@ class Job:
     places: tuple[int, ...] = ()
     """For an endless input the name of every bucket, chosen so that Spark puts each on a partition of its own."""
     punctual: bool = False
-    """True if the input makes sure that no event is late, so that nobody needs to judge it."""
+    """True if the input makes sure that no event is late, so that lateness need not be checked."""
     counts: str | None = None
     """A folder in which tasks leave what they have counted."""
     idle_after: int | None = None
@@ -120,7 +120,7 @@ def make_tasks(
     tasks = []
     for number, (name, query) in enumerate(queries.items()):
         program = build_program(query)
-        # An endless ASK must remember that it has answered, so its rows meet in one place.
+        # An endless ASK must keep that it has answered, so its rows go to one bucket.
         alone = streaming and isinstance(query.rewritten.form, AskForm)
         routing = routing_of(program, buckets, number, one_place=alone)
         tasks.append(

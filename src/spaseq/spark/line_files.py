@@ -186,7 +186,7 @@ class _Sequence:
         return int(self._times[-1])
 
     def up_to(self, limit: int) -> pa.RecordBatch:
-        """The lines of this batch up to a time; a batch that is used up makes room for the next."""
+        """The lines of this batch up to a time; a batch that is used up is replaced by the next."""
         count = int(np.searchsorted(self._times, limit, "right"))
         found = self._batch.slice(0, count)
         self._batch, self._times = self._batch.slice(count), self._times[count:]

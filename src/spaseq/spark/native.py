@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spaseq.algebra.events import Form, SelectForm
 from spaseq.errors import InvalidArgument, listed

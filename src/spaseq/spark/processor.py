@@ -1,6 +1,6 @@
 """The stateful operator as Spark sees it; its work is in `spaseq.spark.stream_stage`.
 
-Spark starts a process only to ask what the operator keeps, and everybody waits for it. So this module loads little,
+Spark starts a process only to ask what state the operator keeps, and waits for it. So this module imports little,
 and what the operator needs travels as bytes that are opened where there is work.
 """
 

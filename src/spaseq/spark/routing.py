@@ -82,7 +82,7 @@ class Routing:
         )
 
     def tick_targets(self, times: Longs) -> Targets:
-        """The buckets that must hear of these instants."""
+        """The buckets that must receive these instants."""
         if self.unit is not Unit.KEY_AND_TICKS:
             return self.targets(no_key(len(times)), times)
         everywhere = np.arange(self.buckets, dtype=np.int32)

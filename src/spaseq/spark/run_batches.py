@@ -46,7 +46,7 @@ class MicroBatches:
         """How long every micro-batch took."""
 
     def run(self, show: Show = unwatched) -> Report:
-        """To the end of the input, or until somebody asks for the end."""
+        """Run to the end of the input, or until the run is stopped."""
         writing, request = self._writing, self._run.request
         frames, more = self._followed() if request.follow else self._scheduled()
         # A resumed run may have other cores, but its keys stay where they were.

@@ -115,7 +115,7 @@ class Segments:
         return dict.fromkeys(numbers)
 
     def _whole(self, machine: Machine, now: int) -> dict[int, bytes | None]:
-        """A new base that holds nothing but what lives."""
+        """A new base without expired runs."""
         memory = machine.stage.memory
         memory.sweep(now)
         machine.forget_keys()
@@ -250,7 +250,7 @@ class _Image:
         return _Mark(len(self._partials), self._runs.copy(), self._key_rows.copy(), self._next)
 
     def _check(self) -> None:
-        """What kernels rely on; and that every event of a partial match is there, where somebody asks for it."""
+        """What kernels rely on; and, where events are asked for, that every event of a partial match is there."""
         ids, log = self._machine.id_slots, self._machine.events
         sizes = {
             **self._sizes,

@@ -70,7 +70,7 @@ class Sequencer:
         return self.waiting >= max(settings().stepped_rows, 2 * self._stalled)
 
     def due(self, now: int) -> int | None:
-        """The time after which there is something to do: events to handle, a window to end, runs to forget."""
+        """The time after which there is something to do: events to handle, a window to end, runs to expire."""
         memory, tables = self.machine.stage.memory, self.machine.stage.tables
         store = memory.store
         times = [block.first for block in self.held]

@@ -42,7 +42,7 @@ LOCAL: Final = {
     # Java moves blocks here and looks into none, so its optimising compiler costs more than it gains; and a block must
     # not fill a region of the heap, or every few of them start a collection beside the workers.
     "spark.driver.extraJavaOptions": "{} -XX:TieredStopAtLevel=1 -XX:G1HeapRegionSize=16m",
-    # What stays on one machine is not worth packing, nor sealing against a loss on the way.
+    # Compression and checksums are off: shuffle files stay on one machine.
     "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
     # The usual one starts a process for every file of a checkpoint, to see whether it is a link: a quarter of what a
@@ -146,7 +146,7 @@ def new_session(
 
 
 def _sockets() -> dict[str, str]:
-    """Let Java and Python talk over sockets in the file system; packets to oneself can wait 40 ms for each other."""
+    """Connect Java and Python by Unix sockets: loopback TCP can stall 40 ms (Nagle's algorithm)."""
     if not hasattr(socket, "AF_UNIX") or len(os.fsencode(tempfile.gettempdir())) > _LONGEST:
         return {}
     folder = tempfile.mkdtemp(prefix="spaseq-")
@@ -156,9 +156,9 @@ def _sockets() -> dict[str, str]:
 
 
 def workers_like_us(spark: SparkSession) -> None:
-    """Let workers on this machine run the interpreter that runs us, which has our packages, unless somebody chose one.
+    """Let workers on this machine run the interpreter that runs us, which has our packages, unless another one was chosen.
 
-    PySpark takes the first ``python3`` on the path, which in a virtual environment that nobody activated is another.
+    PySpark takes the first ``python3`` on the path, which is another one if the virtual environment is not activated.
     """
     context = spark.sparkContext
     if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:

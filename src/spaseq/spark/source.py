@@ -80,7 +80,7 @@ class SourceOptions:
     stream: str = ""
     """Whose part of the schedule this is."""
     part_bytes: int | None = None
-    """How much of a file one task reads; as much as evens out if nobody says."""
+    """How much of a file one task reads; by default so that tasks have about equal sizes."""
     settle: int = SETTLE
     """Microseconds without change after which a file is taken to be complete."""
     idle_after: int | None = None
@@ -287,7 +287,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
 
         files = self.options.files
         settle: int | None = self.options.settle
-        if self._fixed:  # whoever asks for what is there now does not wait
+        if self._fixed:  # a reader of what is there now does not wait
             settle = None if self.options.finite else 0
             files.found()
         options = InputOptions(files.options, files.file_format)

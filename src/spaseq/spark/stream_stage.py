@@ -37,7 +37,7 @@ class Input:
     progress: Progress = field(default_factory=Progress)
     blocks: dict[int, list[Block]] = field(default_factory=dict)
     clocks: dict[int, list[Block]] = field(default_factory=dict)
-    """By query, all events of its streams; only in the bucket that judges whether they are late."""
+    """By query, all events of its streams; only in the bucket that decides which are late."""
 
 
 def micro_batch(
@@ -113,7 +113,7 @@ class Work:
         self._state.save(number, running, now, over=over)
 
     def _in_time(self, block: Block, watermark: int) -> Block:
-        """The events that are not late; where nobody judges them, none may be."""
+        """The events that are not late; without a check for lateness none may be."""
         late = block.times < watermark
         if not late.any():
             return block

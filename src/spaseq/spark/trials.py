@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyoxigraph import Triple
 from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows it by
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
 
 from spaseq.model.events import GraphEvent

@@ -27,7 +27,7 @@ class Progress:
     promised: dict[str, int] = field(default_factory=dict)
     """The instant before which nothing more will come; `FOREVER` once the stream has ended."""
     heard: dict[str, int] = field(default_factory=dict)
-    """The wall clock when the last events came; this and the next two in microseconds, 0 if nobody told the time."""
+    """The wall clock when the last events came; this and the next two in microseconds, 0 if it is not known."""
     clock: int = 0
     """The wall clock now."""
     started: int = 0
@@ -63,7 +63,7 @@ class Progress:
 
         It follows the slowest stream; ``lag`` bounds how far behind the fastest one, in event time, a stream may be
         before it is no longer waited for, and ``idle_after`` for how long, by the wall clock, it may be silent. If all
-        are idle the fastest counts. A stream that has ended holds nobody back.
+        are idle the fastest counts. A stream that has ended delays none.
         """
         fronts = {stream: self._front(stream, lateness) for stream in streams}
         running = [front for front in fronts.values() if front < FOREVER]

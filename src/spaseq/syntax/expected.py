@@ -157,7 +157,7 @@ _BETWEEN_STEPS = frozenset((",", ";", ":"))
 
 
 def _spaseq_hint(rejected: Rejected, text: str) -> str:
-    """What somebody who knows other languages may have meant."""
+    """What a user of other query languages may have meant."""
     token, expected = rejected.token, rejected.expected
     if token.type == "!" and {"NAME", "("} <= expected:
         name = re.match(r"[\s(]*(\w+)", text[token.end :])

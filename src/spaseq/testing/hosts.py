@@ -77,6 +77,6 @@ ENGINE_HOSTS: tuple[Host, ...] = (
     Host("engine, restored after every event", _restored),
     Host("engine, out of order", _disordered),
 )
-"""Every way in which the embedded engine must give the judge's answer."""
+"""Every way in which the embedded engine must give the reference's answer."""
 
 COMPILED_HOST = Host("engine, compiled kernels", partial(_at_once, compiled=True))

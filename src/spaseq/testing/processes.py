@@ -41,7 +41,7 @@ class Process:
         more: Mapping[str, str] | None = None,
         folder: Path | None = None,
     ) -> None:
-        # Files, not pipes: what is left of a killed process must not keep anybody waiting.
+        # Files, not pipes: what is left of a killed process must not block the reader.
         self._out, self._err = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # noqa: SIM115
         self._process = subprocess.Popen(
             list(arguments),
@@ -79,7 +79,7 @@ class Process:
         return _text(self._err.fileno())
 
     def interrupt(self) -> None:
-        """What Ctrl-C does: everybody in the foreground hears it."""
+        """What Ctrl-C does: a signal to the whole process group."""
         os.killpg(self._process.pid, signal.SIGINT)
 
     def end(self, seconds: float = 900) -> int:

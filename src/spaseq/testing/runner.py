@@ -1,4 +1,4 @@
-"""Runs spec cases on hosts. A host is a value, so this room knows none of them but the judge."""
+"""Runs spec cases on hosts. A host is a value, so this package imports none of them but the reference."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _judge(
 
 
 reference_host = Host("reference", _judge)
-"""The judge as a host."""
+"""The reference implementation as a host."""
 
 
 def check(case: Case, host: Host) -> None:

@@ -1,8 +1,8 @@
-"""Random valid SPAseq queries with small random streams: what every host must answer like the judge.
+"""Random valid SPAseq queries with small random streams: what every host must answer like the reference implementation.
 
 Queries come as text and use every operator, window and form; what is drawn obeys the rules of semantics
 1.1 to 1.9, so each compiles. Domains are small, so that events match, join and tie often, and a case is
-small enough for the judge.
+small enough for the reference implementation.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def scenarios(
     """
     drawing = _Drawing(draw, kleene, partitioned, tumbling, beyond)
     query = drawing.query()
-    # Skip-till-any between iterations takes every subset of the events; the judge tries them all.
+    # Skip-till-any between iterations takes every subset of the events; the reference implementation tries them all.
     most = min(most_events, 7) if "[:" in query or beyond else most_events
     if beyond:
         try:
@@ -137,7 +137,7 @@ class _Gpm:
 
 
 class _Drawing:
-    """Draws one query, step by step; remembers what earlier steps bind."""
+    """Draws one query, step by step; keeps what earlier steps bind."""
 
     def __init__(
         self, draw: st.DrawFn, kleene: bool, partitioned: bool | None, tumbling: bool, beyond: bool

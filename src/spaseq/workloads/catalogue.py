@@ -37,7 +37,7 @@ DATASETS: Final = {
 """What `spaseq convert` can read."""
 
 START: Final = "2024-01-01T00:00:00Z"
-"""When generated streams begin, if nobody says otherwise."""
+"""When generated streams begin by default."""
 
 
 class Generator(Protocol):

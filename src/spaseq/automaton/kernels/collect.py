@@ -84,7 +84,7 @@ def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: in
 
 @inlined
 def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates) -> int:
-    """The candidates of a row, or of its next portion if they are too many. Forgets runs that time has passed."""
+    """The candidates of a row, or of its next portion if they are too many. Removes expired runs."""
     choice, time, key = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME], rows.ids[row, ROW_KEY]
     cursor = found.cursor
     count = 0

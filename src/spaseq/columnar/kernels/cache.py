@@ -157,7 +157,7 @@ class FunctionCache:
 
 
 def cache_of(dictionary: TermDictionary) -> FunctionCache:
-    """The cache that belongs to a dictionary; it lives exactly as long."""
+    """The cache that belongs to a dictionary; it has the same lifetime."""
     found = dictionary.caches.get("columnar")
     if not isinstance(found, FunctionCache):
         found = dictionary.caches["columnar"] = FunctionCache(dictionary)

@@ -161,7 +161,7 @@ def gap_text(gap: Gap) -> list[str]:
 
 
 def element_text(element: Element) -> str:
-    """A GPM, conjunction or disjunction; what nests has parentheses, so nobody need know what binds tighter."""
+    """A GPM, conjunction or disjunction; nested ones have parentheses, so that precedence does not matter."""
     match element:
         case Gpm(name=name):
             return name

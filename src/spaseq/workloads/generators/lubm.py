@@ -155,7 +155,7 @@ def _department(dice: Dice, plan: Plan, department: Department, index: int) -> I
 
 
 def _person(department: Department, kind: str, number: int) -> list[tuple[str, str]]:
-    """What is said of everybody: class, name, address and telephone."""
+    """The triples of every person: class, name, address and telephone."""
     label = f"{kind}{number}"
     return [
         (A, ub(kind)),

@@ -1,4 +1,4 @@
-"""Every operator in plain Python: what the engines must find, straight from SEMANTICS 1.3 to 1.9, with nothing shared.
+"""Every operator in plain Python: what the engines must find, straight from semantics 1.3 to 1.9, with nothing shared.
 
 All steps of a query join on ``?k``, so an operator is computed key by key. ``Timeline`` is what one key sees: its events by kind,
 and which instants there are at all (of all events, or, with PARTITION BY, of those of the key).

@@ -121,6 +121,10 @@ class SequenceStage:
         self._max_runs = max_runs
         self._with_events = with_events
         self._bag_slots = bag_slots
+        self._chained = with_events or bool(bag_slots or program.told)
+        """Whether a match is more than columns of numbers."""
+        self._aside: list[Found] = []
+        """Matches that were taken before a sweep, which would have to keep what they rest on."""
         self._spent = 0
         self._nothing = self._found(np.zeros(0, np.int64), np.zeros(0, np.int64))
         self.memory.budget.count("runs", lambda: self.memory.nbytes, self._waiting)
@@ -155,9 +159,10 @@ class SequenceStage:
                 first = row + 1 if memory.found.cursor[AT] < 0 else row
                 continue
             time, first, sweeps = int(rows.times[row, ROW_TIME]), row, memory.needs_sweep()
-            # A sweep must keep what matches rest on, so it is better to take them before, unless they are few.
-            if why == kernels.SLICED or (sweeps and 8 * memory.matches > settings().slice_matches):
+            if why == kernels.SLICED or (sweeps and self._many_matches()):
                 yield from self._taken(time)
+            elif sweeps and not self._chained and memory.matches:
+                self._aside.append(self._found(*self._in_order(BEFORE_ALL)))
             if why == kernels.SLICED:
                 self._tiers.count(self._spent, partial(self._warm_up, known))
                 self._begin_slice()
@@ -213,8 +218,30 @@ class SequenceStage:
 
     # --- matches --------------------------------------------------------------------------------
 
+    def _many_matches(self) -> bool:
+        """True if the matches that were found are worth handing on before a sweep."""
+        found = self.memory.matches
+        if self._chained:
+            return 8 * found > settings().slice_matches
+        return found + sum(map(len, self._aside)) >= settings().slice_matches
+
     def _taken(self, until: int) -> Iterator[tuple[Found, int]]:
         """The matches found since the last time, in order of time; later ones are at ``until`` or after it."""
+        partials, time = self._in_order(until)
+        if self._aside:
+            found = together([*self._aside, self._found(partials, time)])
+            self._aside.clear()
+            yield found, until
+        elif not len(time):
+            yield self._nothing, until
+        else:
+            for begin, end in pairwise([0, *self._cuts(partials), len(time)]):
+                found = self._found(partials[begin:end], time[begin:end])
+                yield found, int(time[end]) if end < len(time) else until
+        self.memory.release()
+
+    def _in_order(self, until: int) -> tuple[Longs, Longs]:
+        """Take partials and instants of the matches that were found, with the runs whose window ended before ``until``."""
         store = self.memory.store
         count = int(store.counts[MATCHES])
         store.counts[MATCHES] = 0
@@ -222,15 +249,8 @@ class SequenceStage:
         due, ends = self._due(until)
         if len(due):
             partials, time = np.concatenate([partials, due]), np.concatenate([time, ends])
-        if not len(time):
-            yield self._nothing, until
-        else:
-            order = np.lexsort((store.partials[partials, START], time))
-            partials, time = partials[order], time[order]
-            for begin, end in pairwise([0, *self._cuts(partials), len(time)]):
-                found = self._found(partials[begin:end], time[begin:end])
-                yield found, int(time[end]) if end < len(time) else until
-        self.memory.release()
+        order = np.lexsort((store.partials[partials, START], time))
+        return partials[order], time[order]
 
     def _cuts(self, partials: Longs) -> list[int]:
         """Where to cut matches into pieces that are made and written in a moment."""
@@ -312,3 +332,23 @@ class SequenceStage:
         module.apply(self.tables, memory.store, rows, 0, memory.found, 0)
         module.mark(memory.store, np.zeros(0, np.bool_))
         module.reenter(self.tables, memory.store)
+
+
+def together(parts: list[Found]) -> Found:
+    """Matches of several takings, without events, in order of time and start."""
+    time, start = (
+        np.concatenate(columns) for columns in zip(*((part.time, part.start) for part in parts), strict=True)
+    )
+    order = np.lexsort((start, time))
+    return Found(
+        time[order],
+        start[order],
+        np.concatenate([part.slots for part in parts])[order],
+        np.concatenate([part.tracks for part in parts])[order],
+        np.concatenate([part.counters for part in parts])[order],
+        [],
+        {},
+        {},
+        np.concatenate([part.last for part in parts])[order],
+        np.concatenate([part.keys for part in parts])[order],
+    )

@@ -1,6 +1,6 @@
 """spaseq finds patterns in streams of RDF graphs: SPARQL says what an event looks like, SEQ how events follow.
 
-The front door: everything a user imports, and nothing else. What is heavy is loaded when it is first used.
+The public names: everything a user imports, and nothing else. Heavy parts are imported when they are first used.
 """
 
 from __future__ import annotations

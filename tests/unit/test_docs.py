@@ -201,11 +201,11 @@ def test_no_word_of_the_glossary_is_without_text() -> None:
     assert re.findall(r"^### .+\n+(?=#|\Z)", text, re.MULTILINE) == []
 
 
-def test_the_page_about_the_house_names_every_room() -> None:
-    """A room that the tour leaves out is a room nobody finds."""
-    text = (ROOT / "docs" / "explanation" / "the-house.md").read_text(encoding="utf-8")
-    rooms = {path.parent.name for path in (SOURCE / "spaseq").glob("*/__init__.py")}
-    assert {room for room in rooms if f"`{room}`" not in text} == set()
+def test_the_page_about_the_structure_names_every_package() -> None:
+    """A package that it leaves out is not found."""
+    text = (ROOT / "docs" / "explanation" / "code-structure.md").read_text(encoding="utf-8")
+    packages = {path.parent.name for path in (SOURCE / "spaseq").glob("*/__init__.py")}
+    assert {name for name in packages if f"`{name}`" not in text} == set()
 
 
 @pytest.mark.parametrize("fragment", sorted((ROOT / "changelog.d").glob("*")), ids=relative)

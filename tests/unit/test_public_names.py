@@ -43,7 +43,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         _ = spaseq.nothing  # type: ignore[attr-defined]
 
 
-def test_the_front_door_imports_no_stage_of_the_compiler() -> None:
+def test_import_spaseq_imports_no_stage_of_the_compiler() -> None:
     """`import spaseq` alone loads errors only; the compiler comes with the first query."""
     code = "import sys; import spaseq; print(*(name for name in sys.modules if name.startswith('spaseq.')))"
     done = subprocess.run(
@@ -56,6 +56,6 @@ def test_the_front_door_imports_no_stage_of_the_compiler() -> None:
     assert done.stdout.split() == ["spaseq.errors"]
 
 
-def test_the_front_door_stays_small() -> None:
+def test_the_public_module_stays_small() -> None:
     """Re-exports only, under 60 lines."""
     assert len((ROOT / "src/spaseq/__init__.py").read_text(encoding="utf-8").splitlines()) < 60

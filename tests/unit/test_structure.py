@@ -1,4 +1,4 @@
-"""Facts about the house itself: what an import costs, where imports point, how large modules are."""
+"""Facts about the structure of the code: what an import costs, where imports point, how large modules are."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ def relative(path: Path) -> str:
 
 
 def test_importing_spaseq_takes_less_than_300_ms() -> None:
-    """The front door opens at once; the best of several tries, because machines are shared."""
+    """`import spaseq` is quick; the best of several tries, because machines are shared."""
     code = "import time; t = time.process_time(); import spaseq; print(time.process_time() - t)"
     assert min(float(fresh_python(code)) for _ in range(5)) < 0.3
 
 
 def test_importing_spaseq_loads_no_heavy_library() -> None:
-    """Spark, kernels, columns and web frameworks are imported where they are used, not at the door."""
+    """Spark, kernels, columns and web frameworks are imported where they are used, not by `import spaseq`."""
     loaded = fresh_python("import spaseq, sys; print(*sys.modules)").split()
     assert not {name.split(".")[0] for name in loaded} & set(HEAVY)
 
 
-def test_imports_point_down_and_heavy_libraries_stay_in_their_rooms() -> None:
+def test_imports_point_down_and_heavy_libraries_stay_in_their_packages() -> None:
     """The contract in pyproject.toml holds."""
     done = subprocess.run(
         [Path(sys.executable).parent / "lint-imports", "--no-logo", "--no-cache"],
@@ -63,14 +63,14 @@ def test_imports_point_down_and_heavy_libraries_stay_in_their_rooms() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_every_room_is_a_layer_of_the_contract() -> None:
-    """The contract is exhaustive, so a new room must be placed before it can be used."""
+def test_every_package_is_a_layer_of_the_contract() -> None:
+    """The contract is exhaustive, so a new package must be listed before it can be used."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = next(contract for contract in contracts if contract["type"] == "layers")
     assert layers["exhaustive"]
     named = set(re.findall(r"\w+", " ".join(layers["layers"])))
-    rooms = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
-    assert rooms <= named
+    packages = {path.parent.name for path in SOURCE.glob("*/__init__.py")}
+    assert packages <= named
 
 
 @pytest.mark.parametrize("path", [*MODULES, *TEST_MODULES], ids=relative)

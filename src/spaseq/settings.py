@@ -155,7 +155,9 @@ class Settings:
     parquet_rows: int = _threshold(1 << 16, 2, "matches that are written to a Parquet file at a time")
 
     # Spark
-    spark_bytes: int = _threshold(1 << 24, 1, "finite input below this size is told that it needs no Spark")
+    spark_bytes: int = _threshold(
+        1 << 24, 1, "bytes of a finite input below which a run on Spark hints at the in-process engine"
+    )
     part_bytes_least: int = _threshold(1 << 20, 150, "the least part of a file that a task reads")
     part_bytes_most: int = _threshold(1 << 27, 300, "the largest part of a file that a task reads")
     scheduled_part_bytes: int = _threshold(1 << 26, 300, "the same for finite runs with a checkpoint")

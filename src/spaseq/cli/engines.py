@@ -21,7 +21,7 @@ CURE = "pip install 'spaseq[spark]'"
 def chosen_engine(
     asked: str | None, master: str | None = None, *, quiet: bool = False
 ) -> Literal["spark", "local"]:
-    """The engine that was asked for; by default Spark if it is installed, else this process, which is told."""
+    """The engine that was asked for; by default Spark if it is installed, else this process, with a note."""
     if asked == "local":
         return "local"
     missing = [name for name in NEEDED if find_spec(name) is None]
@@ -40,6 +40,6 @@ def chosen_engine(
 
 
 def input_bytes(sources: Mapping[str, Iterable[Source]]) -> int:
-    """The size of all files, as they lie on the disk; what is no file, a pipe for example, is as large as anything."""
+    """The size of all files, as they lie on the disk; a pipe counts as infinitely large."""
     paths = [source.path for each in sources.values() for source in each]
     return sum(path.stat().st_size if path.is_file() else sys.maxsize for path in paths)

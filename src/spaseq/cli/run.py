@@ -42,7 +42,7 @@ class Run(Protocol):
     """A run on either engine: everything that can be wrong with its request was checked when it was made."""
 
     def run(self, show: Callable[[Status], None], tell: Callable[[str], None]) -> Report:
-        """Do the work; the status is shown as it goes on, bad and late input is told."""
+        """Do the work; progress, bad and late input are reported meanwhile."""
 
 
 @click.command

@@ -110,7 +110,7 @@ _OPTIONS = (
         "--triples-per-event",
         metavar="N",
         type=click.IntRange(1),
-        help="For N-Triples: so many data triples are one event.",
+        help="For N-Triples: the number of data triples of an event.",
     ),
     _option(
         "--layout",
@@ -165,14 +165,14 @@ _OPTIONS = (
     _option(
         "--idle-after",
         metavar="DURATION",
-        help="With --follow: a stream that is silent for so long is not waited for until it speaks again; "
+        help="With --follow: a stream without events for this long is not waited for until its next event; "
         "default 10s.",
     ),
     _option(
         "--max-lead",
         metavar="DURATION",
         help="How far an event may be ahead of this machine's clock; beyond that it is bad input. Default 1d "
-        "with --follow, else any time is believed.",
+        "with --follow, else any time is accepted.",
     ),
     _option(
         "--checkpoint",

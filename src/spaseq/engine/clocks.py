@@ -1,7 +1,7 @@
 """How far the time of several streams has come (docs/reference/cli.md, ``--lateness`` and ``--idle-after``).
 
 Each stream has a watermark of its own: its latest event less the lateness. The watermark of all is the least of
-them, so that a slow stream is waited for. A stream that has been silent for some time of the wall clock is idle and
+them, so that a slow stream is waited for. A stream without events for some time of the wall clock is idle and
 is not waited for until it speaks again. If all are idle the latest of them counts.
 """
 

@@ -90,7 +90,7 @@ class Engine:
     ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
     ``metrics.late`` and kept in ``late_events`` until the caller clears it. An event more than ``max_lead`` ahead of
     the wall clock moves no watermark: it is counted in ``metrics.ahead`` and kept in ``ahead_events``; by default any
-    time is believed. ``max_runs`` bounds the partial matches
+    time is accepted. ``max_runs`` bounds the partial matches
     that wait, ``max_memory`` (bytes; default: half of the memory there is) all that the engine holds; reaching them is
     an error that says what grows.
     ``compile_kernels`` is True to compile before the first event, False for never; by default the engine

@@ -73,7 +73,7 @@ def run(
     ``streams`` gives every declared stream, by alias or IRI, a file, a directory, a glob, a list of those, or
     events; ``-`` is standard input. Files and lists need not be in time order: the whole input is sorted. An iterator of events is
     read as you ask for matches and must be in time order up to the ``lateness``; events that come later are
-    bad input. So are events more than ``max_lead`` ahead of the wall clock; by default any time is believed.
+    bad input. So are events more than ``max_lead`` ahead of the wall clock; by default any time is accepted.
 
     ``layout`` says where timestamps stand: ``stream`` directly before or after their graph, or inside it;
     ``dataset`` anywhere in a file, with quads in any order; ``auto`` finds out for each file.

@@ -183,7 +183,7 @@ class FollowSupply:
         self._reached, self._current, self._finite = None, (), None
 
     def _passed(self) -> Iterator[Portion]:
-        """What may go on because a stream has been silent for so long that it is not waited for."""
+        """What may go on because a stream has been idle for so long that it is not waited for."""
         if self._clocks.watermark > self._buffer.watermark:
             ready = self._buffer.advance_to(self._clocks.watermark)
             yield Portion(ready, self._buffer.watermark)

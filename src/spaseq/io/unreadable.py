@@ -37,7 +37,7 @@ class UnreadableInput(SpaseqError):
 
 
 class IncompleteInput(SpaseqError):
-    """Files whose rest cannot be read: what came before was answered, and nobody knows what is missing.
+    """Files whose rest cannot be read: what came before was answered, what is missing is unknown.
 
     ``faults`` say for each what is wrong, and where.
     """

@@ -93,7 +93,7 @@ class Event:
 
     @property
     def instant(self) -> int:
-        """The event's time in microseconds; `InvalidArgument` shows a time that is none."""
+        """The event's time in microseconds; `InvalidArgument` if it is not a valid time."""
         return instant_of(self.time)
 
     @property
@@ -108,13 +108,13 @@ class Event:
         return self._read["triples"]
 
     def to_graph_event(self, stream: str, scopes: Scopes) -> GraphEvent:
-        """The event under its stream's IRI, its blank nodes told apart from those of other events."""
+        """The event under its stream's IRI, its blank nodes distinct from those of other events."""
         plain = GraphEvent(stream, self.instant, self.triples(), self.graph_name)
         return localised(plain, scopes)
 
 
 def instant_of(time: object) -> int:
-    """A time as users give it, in microseconds; `InvalidArgument` shows one that is none."""
+    """A time as users give it, in microseconds; `InvalidArgument` if it is not a valid one."""
     match time:
         case bool():
             pass

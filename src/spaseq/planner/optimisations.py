@@ -38,7 +38,7 @@ class Optimisations:
             if name not in Optimisations.names():
                 known = Optimisations.names()
                 raise InvalidArgument(
-                    f"`{name}` is no optimisation{did_you_mean(name, known)}; there are {listed(known)}"
+                    f"`{name}` is not an optimisation{did_you_mean(name, known)}; there are {listed(known)}"
                 )
         return Optimisations(**dict.fromkeys(names, False))
 

@@ -145,7 +145,7 @@ def read_events(
     A streaming DataFrame takes new files as they come, in the layout of streams, and reads on in files that grow;
     ``settle`` says how long a file must stand still before its last event is taken to be complete (2 seconds). If the
     input is ``finite`` it takes the files that are there, in order of their names, and then says that the stream has
-    ended, so that a query gives its last answers. ``idle_after`` lets `match` know that the stream has been silent for
+    ended, so that a query gives its last answers. ``idle_after`` lets `match` know that the stream has had no events for
     so long.
     """
     if not hasattr(spark, "readStream"):

@@ -41,7 +41,7 @@ def checked_syntax(name: str | None, *, timed: bool) -> str:
         else ", which cannot carry its time, and there is no `time` column"
     )
     raise InvalidArgument(
-        f"`{name}` is no format for `value`{why}; use one of {', '.join(known)}{did_you_mean(name, known)}"
+        f"`{name}` is not a format for `value`{why}; use one of {', '.join(known)}{did_you_mean(name, known)}"
     )
 
 

@@ -56,8 +56,15 @@ class Bookmark:
 
     @staticmethod
     def from_dict(saved: Mapping[str, Any]) -> Bookmark:
-        """The bookmark that `to_dict` wrote."""
-        return Bookmark(**{**saved, "cut": Cut(**saved["cut"])})
+        """The bookmark that `to_dict` wrote; an error if it cannot have."""
+        mark = Bookmark(**{**saved, "cut": Cut(**saved["cut"])})
+        texts = (mark.stream, mark.path, mark.tail, mark.lost, mark.cut.prologue)
+        numbers = (mark.size, mark.cut.byte, mark.cut.count)
+        if not all(isinstance(text, str) for text in texts) or not all(
+            type(number) is int for number in numbers
+        ):
+            raise ValueError("a bookmark has wrong types")
+        return mark
 
 
 def tail_of(path: Path, size: int) -> str:

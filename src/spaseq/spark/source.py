@@ -34,6 +34,7 @@ from spaseq.io.cuts import cut_after
 from spaseq.io.growing import START, UNKNOWN, Cut, Span, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, find_sources
+from spaseq.model.packing import LARGEST, whole_number
 from spaseq.spark.bad_events import BadEvents, policy_with
 from spaseq.spark.files import (
     EVENTS,
@@ -46,6 +47,7 @@ from spaseq.spark.files import (
     promise_row,
     splittable,
 )
+from spaseq.spark.packing import taking_up
 from spaseq.spark.places import Place
 from spaseq.spark.schedule import Schedule
 from spaseq.spark.sources import Split
@@ -404,6 +406,8 @@ class Offset:
 
     @staticmethod
     def from_dict(saved: Mapping[str, Any]) -> Offset:
-        """The offset that `to_dict` wrote."""
-        marks = map(Bookmark.from_dict, json.loads(zlib.decompress(base64.b64decode(saved["marks"]))))
-        return Offset({mark.path: mark for mark in marks}, saved["ended"], saved["clock"])
+        """The offset that `to_dict` wrote; `IncompatibleState` if it cannot have."""
+        with taking_up():
+            marks = map(Bookmark.from_dict, json.loads(zlib.decompress(base64.b64decode(saved["marks"]))))
+            clock = whole_number(saved, "clock", 0, LARGEST)
+            return Offset({mark.path: mark for mark in marks}, bool(saved["ended"]), clock)

@@ -64,7 +64,7 @@ docs: setup ## rewrite the generated pages, check links, run the examples in the
 	@$(PYTEST) -q tests/unit/test_docs.py
 	@git diff --stat -- docs
 
-bench: setup ## run the whole benchmark book in the quick profile and write its pages
+bench: setup ## run all benchmarks in the quick profile and write the report
 	@.venv/bin/spaseq bench run
 	@.venv/bin/spaseq bench report
 

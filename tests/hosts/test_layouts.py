@@ -103,7 +103,7 @@ def test_run_writes_the_same_lines_on_both_engines(
 
 
 def test_a_data_set_behind_the_beginning_is_told_with_what_to_do(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark judges a file by its first 64 KiB; what does not fit later is bad input that names the option."""
+    """Spark decides the layout of a file by its first 64 KiB; what does not fit later is bad input that names the option."""
     stream = trades(300)
     assert len(stream) > 1 << 16
     (tmp_path / "mixed.nq").write_bytes(stream + WRITERS["sort"][1](trades(20, 300)))

@@ -1,4 +1,4 @@
-"""Random queries over random streams: Spark answers like the judge, however the input is spread or cut."""
+"""Random queries over random streams: Spark answers like the reference implementation, however the input is spread or cut."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DRAWN, KEPT = 300, 160
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Scenarios as one job, and the judge's answers."""
+    """Scenarios as one job, and the answers of the reference implementation."""
 
     job: Together
     wanted: dict[str, Counter[tuple[object, ...]]]

@@ -1,7 +1,7 @@
 """The column evaluator against pyoxigraph, and against itself event by event.
 
-Literals are spelled as pyoxigraph spells them, so that it can be the judge: its store rewrites others. It is
-no judge of how often a path relates two nodes, nor of zero-length paths of constants that the graph lacks.
+Literals are spelled as pyoxigraph spells them, so that it can be compared with: its store rewrites others. Not
+compared: how often a path relates two nodes, and zero-length paths of constants that the graph lacks.
 """
 
 from __future__ import annotations
@@ -311,7 +311,7 @@ def theirs(pattern: Pattern, graph: frozenset[Triple]) -> Counter[Row]:
 
 
 def judged(pattern: Pattern, graph: frozenset[Triple] = frozenset()) -> set[Row]:
-    """The distinct solutions by the judge, which has numbers of any size."""
+    """The distinct solutions by the reference implementation, which has numbers of any size."""
     return {
         frozenset((name, str(term)) for name, term in found.items()) for found in solutions(pattern, graph)
     }

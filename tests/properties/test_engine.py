@@ -1,4 +1,4 @@
-"""The embedded engine agrees with the judge on random queries and streams, however its input comes."""
+"""The in-process engine agrees with the reference implementation on random queries and streams, however its input comes."""
 
 from __future__ import annotations
 

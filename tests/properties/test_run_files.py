@@ -1,4 +1,4 @@
-"""Laws about replays: however the events lie in files, the answer is the judge's."""
+"""Laws about replays: however the events lie in files, the answer is that of the reference implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sequence stage works in slices: however small they are, the answers are those of the judge, in order of time."""
+"""The sequence stage works in slices: however small they are, the answers are those of the reference, in order of time."""
 
 from __future__ import annotations
 

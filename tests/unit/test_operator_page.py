@@ -228,7 +228,7 @@ def picture(case: Case) -> str:
 
 @pytest.mark.parametrize("case", CASES.values(), ids=lambda case: case.name)
 def test_an_example_has_the_matches_it_states(case: Case) -> None:
-    """The numbers in the examples were written by hand and are checked by the judge."""
+    """The numbers in the examples were written by hand and are checked by the reference implementation."""
     check(case, reference_host)
 
 

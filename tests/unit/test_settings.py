@@ -50,7 +50,7 @@ NO_THRESHOLD = {
 }
 """Modules with a large number that is no size at which behaviour switches, and what it is."""
 OUTSIDE = ("bench", "testing", "workloads", "syntax", "reference", "planner/explain")
-"""Rooms whose sizes concern no answer, and the judge."""
+"""Packages whose sizes concern no answer, and the reference implementation."""
 
 
 @pytest.mark.parametrize("field", fields(Settings), ids=lambda field: field.name)

@@ -66,7 +66,7 @@ KEYS: Final = (
 )  # fmt: skip
 """What a file may say."""
 PROFILES: Final = ("tiny", "quick", "full")
-"""Sizes: one that a test can afford, one for the whole book in minutes, one for numbers to publish."""
+"""Sizes: one that a test can afford, one for all benchmarks in minutes, one for numbers to publish."""
 MEASURES: Final = ("cpu", "wall", "rate", "memory", "events", "p50", "p99", "cpu_p99", "cpu_mean")
 
 EXPECTED_MARK: Final = (

@@ -73,7 +73,7 @@ def measure(
     repeats: int | None = None,
     say: Say = lambda _: None,
 ) -> Result:
-    """Run a benchmark and judge its claims."""
+    """Run a benchmark and check its claims."""
     began = time.perf_counter()
     times = repeats or benchmark.profiles[profile].repeats
     with _pool(pool) as workers, tempfile.TemporaryDirectory(prefix="spaseq-bench-") as folder:

@@ -1,4 +1,4 @@
-"""The whole book on one page of HTML that needs no network."""
+"""The whole report on one page of HTML that needs no network."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pre { background: #f5f7f9; padding: 12px; overflow-x: auto; font-size: 13px; }
 
 
 def html_page(book: Book) -> str:
-    """The whole book on one page that needs no network."""
+    """The whole report on one page that needs no network."""
     facts = {**book.machine, **book.versions, "commit": book.commit, "profile": book.profile}
     told = " · ".join(f"{escape(name)} {escape(value)}" for name, value in facts.items())
     body = "".join(_html_section(result) for result in book.results)

@@ -1,4 +1,4 @@
-"""The book: results as pages with plots, in Markdown for the documentation and as one page of HTML.
+"""The benchmark report: results as pages with plots, in Markdown for the documentation and as one page of HTML.
 
 Everything on the pages is computed from the results, which lie beside them as `results.json`.
 """
@@ -38,7 +38,7 @@ _CHAPTERS: Final = {
 
 _REPEAT: Final = """\
 ```sh
-spaseq bench run                    # the whole book, quick profile, minutes
+spaseq bench run                    # all benchmarks, quick profile, minutes
 spaseq bench report                 # these pages
 ```
 
@@ -53,7 +53,7 @@ spaseq bench compare docs/benchmarks/results.json bench.json
 
 A benchmark is a file `benchmarks/NAME.bench`: workload, query, variants, claims, expected answers ([how to write
 one](../how-to/benchmark.md)). Inputs are generated, the same bytes for the same seed, and kept in the cache folder. The test
-suite lets the reference judge the answers of the smallest profile; `spaseq bench pin` writes those of the larger ones."""
+suite compares the answers of the smallest profile with the reference; `spaseq bench pin` writes those of the larger ones."""
 
 
 def write_report(book: Book, folder: Path) -> list[Path]:

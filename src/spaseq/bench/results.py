@@ -1,4 +1,4 @@
-"""Results of a run as values and as JSON: every number with what it takes to judge it."""
+"""Results of a run as values and as JSON: every number with what it takes to assess it."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class Book:
     results: list[Result]
 
     def to_json(self) -> str:
-        """The book as JSON."""
+        """The results as JSON."""
         table = {"version": VERSION, **asdict(self)}
         for result, told in zip(self.results, table["results"], strict=True):
             for cell, cell_told in zip(result.cells, told["cells"], strict=True):
@@ -178,7 +178,7 @@ class Book:
 
 
 def load_book(path: Path) -> Book:
-    """Read a book that `save` wrote."""
+    """Read results that `save` wrote."""
     try:
         table: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if table.pop("version") != VERSION:
@@ -203,7 +203,7 @@ def _cell(table: dict[str, Any]) -> Cell:
 
 
 def merged(old: Book, new: Book) -> Book:
-    """The new book with the benchmarks of the old one that it lacks."""
+    """The new results with the benchmarks of the old ones that they lack."""
     fresh = {result.name: result for result in new.results}
     kept: Sequence[Result] = [result for result in old.results if result.name not in fresh]
     return Book(

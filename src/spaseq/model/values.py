@@ -1,6 +1,6 @@
 """Value columns: what the literals of a dictionary stand for, decoded once per distinct term.
 
-Filters then are array arithmetic. Which lexical forms have a value follows pyoxigraph, which judges
+Filters then are array arithmetic. Which lexical forms have a value follows pyoxigraph
 (semantics 0), except that integers and decimals have any size; the ranges of derived integer types are not
 enforced.
 """

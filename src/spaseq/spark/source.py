@@ -1,8 +1,8 @@
 """``format("rdf")``: event files as a Spark data source, for batches and for streams (docs/reference/event-formats.md).
 
 A stream's offset says how far every file was read, so a restarted query reads the same parts of files again and no
-other source of truth is needed. How files that grow are read is told in `spaseq.engine.follow`. An offset also holds the
-wall clock, so that a micro-batch that is done again judges alike what depends on it.
+other source of truth is needed. How files that grow are read is described in `spaseq.engine.follow`. An offset also holds the
+wall clock, so that a repeated micro-batch decides alike what depends on it.
 """
 
 from __future__ import annotations

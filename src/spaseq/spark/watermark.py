@@ -2,7 +2,7 @@
 
 Spark's own watermark compares milliseconds, drops ties of the latest instant and stalls with an idle source; what
 it drops is only a number in a report. Here every task tells every bucket the latest instant it has seen of each
-stream, in microseconds, so all buckets know the same watermark after every micro-batch, and each judges lateness
+stream, in microseconds, so all buckets know the same watermark after every micro-batch, and each decides lateness
 itself (docs/decisions/0010-own-watermark.md).
 """
 

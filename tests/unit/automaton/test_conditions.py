@@ -1,4 +1,4 @@
-"""Conditions that the kernels judge by themselves."""
+"""Conditions that the kernels evaluate by themselves."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ CELLS = [
 def test_the_expected_answer_is_the_reference_s(
     benchmark: Benchmark, point: Params, variant: Variant, tmp_path: Path
 ) -> None:
-    """Numbers rest on answers, and answers on the judge."""
+    """Times count only with right answers, and those come from the reference implementation."""
     params = benchmark.values("tiny", point, variant)
     data = make_input(benchmark.workload, params, tmp_path)
     query = compile_query(query_text(benchmark.query, params))

@@ -1,4 +1,4 @@
-"""Corners of expressions that random tests do not reach, or where pyoxigraph is no judge."""
+"""Corners of expressions that random tests do not reach, or where pyoxigraph cannot be compared with."""
 
 from __future__ import annotations
 

@@ -307,7 +307,7 @@ def test_a_layout_that_was_asked_for_is_not_judged(tmp_path: Path) -> None:
 
 
 def test_a_damaged_stream_costs_no_memory_for_all_its_names(tmp_path: Path) -> None:
-    """Only names with something wrong and a limited number of others are counted to judge the layout."""
+    """Only names with something wrong and a limited number of others are counted to decide the layout."""
     file = tmp_path / "a.nq"
     event = (
         "<urn:g{0}> <" + STAMP + "> " + '"{0}"^^<' + INTEGER + "> .\n<urn:a> <urn:p> <urn:b> <urn:g{0}> .\n"

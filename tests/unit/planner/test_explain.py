@@ -92,7 +92,7 @@ def test_the_rewritten_text_is_a_query_with_the_same_plan() -> None:
 
 
 def test_the_rewritten_text_has_the_same_answers() -> None:
-    """The judge finds the same matches for a query and for its rewritten text, on every spec with matches."""
+    """The reference implementation finds the same matches for a query and for its rewritten text, on every spec with matches."""
     for case in load_all(ROOT / "tests" / "spec"):
         if case.expected:
             first = compile_query(case.query)

@@ -1,4 +1,4 @@
-"""The judge's answers as a whole: their order, their events, and what it refuses (semantics 1.10)."""
+"""Answers of the reference implementation as a whole: their order, their events, and what it refuses (semantics 1.10)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Graph patterns and expressions in the judge: pyoxigraph's answers over terms as they were read."""
+"""Graph patterns and expressions in the reference implementation: pyoxigraph's answers over terms as they were read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows and partitions of the judge (semantics 1.8 and 1.9)."""
+"""Windows and partitions of the reference implementation (semantics 1.8 and 1.9)."""
 
 from __future__ import annotations
 

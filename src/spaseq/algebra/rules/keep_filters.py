@@ -1,7 +1,7 @@
 """Keep filters whole: every top-level FILTER becomes a condition on ``μ₁ ∪ μ₂`` (semantics 1.4).
 
 Law: a filter that reads the event alone is true of ``μ₁ ∪ μ₂`` exactly if it is true of ``μ₂``, so deciding
-it late changes nothing. The judge works this way, which spares it the splitting that it is to judge; it is
+it late changes nothing. The reference implementation works this way, so that it can be used to test the splitting; it is
 also what the engine does with stateful pushing switched off. EXISTS needs the event's graph and stays in
 the pattern.
 """

@@ -1,4 +1,4 @@
-"""Each rewrite rule does what its law says; that answers stay the same is tests/properties/test_judge.py."""
+"""Each rewrite rule does what its law says; that answers stay the same is tests/properties/test_reference.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws that the judge must obey on every query and every stream (semantics 1)."""
+"""Laws that the reference implementation must obey on every query and every stream (semantics 1)."""
 
 from __future__ import annotations
 

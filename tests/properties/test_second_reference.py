@@ -1,8 +1,8 @@
-"""A second judge, written differently, agrees with the first.
+"""A second reference implementation, written differently, agrees with the first.
 
 `spaseq.reference` grows runs step by step. The one here takes every assignment of events to steps as a
 whole and asks of it whether semantics 1.3, 1.4, 1.6, 1.8 and 1.9 hold. It knows no repetitions. Graph
-patterns and expressions are pyoxigraph's in both; the second judge reads the query after all rules, the
+patterns and expressions are pyoxigraph's in both; the second one reads the query after all rules, the
 first reads it before them.
 """
 
@@ -67,7 +67,7 @@ def test_whole_assignments_and_growing_runs_give_the_same_matches(scenario: Scen
     assert first == naive_matches(query.rewritten, events, scenario.knowledge)
 
 
-# --- the second judge ---------------------------------------------------------------------------
+# --- the second reference implementation ----------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ _OLD_FILE: Final = "checkpoint.zip"
 class Progress:
     """How far a run has come.
 
-    ``counts`` is what the run has counted (`spaseq.engine.tally`).
+    ``counts`` is what the run has counted (`spaseq.engine.tally`), ``incomplete`` what is wrong with files whose rest
+    could not be read.
     ``reached`` is the last instant that was handled, None at the beginning; ``told`` counts the bad input
     that was reported, by source; ``clock`` is the wall clock when the input was begun, in microseconds. Of a run
     that follows its directories ``taken`` says how far files were handled, ``current`` up to where it was reading,
@@ -49,6 +50,7 @@ class Progress:
     bad: int = 0
     late: int = 0
     finished: bool = False
+    incomplete: tuple[str, ...] = ()
     clock: int | None = None
     taken: tuple[Bookmark, ...] = ()
     current: tuple[Bookmark, ...] = ()
@@ -133,7 +135,8 @@ def _progress(saved: dict[str, Any]) -> Progress:
                 whole_number(known, name, LONG.min, LONG.max + 1)
     marks = {name: tuple(map(Bookmark.from_dict, saved[name])) for name in ("taken", "current")}
     files = {name: as_written(saved[name]) for name in ("output", "quarantine")}
-    return Progress(**{**saved, **marks, **files, "matches": tuple(saved["matches"])})
+    lists = {"matches": tuple(saved["matches"]), "incomplete": tuple(map(str, saved["incomplete"]))}
+    return Progress(**{**saved, **marks, **files, **lists})
 
 
 def as_written(saved: Mapping[str, Any]) -> Written:

@@ -83,7 +83,9 @@ class LocalRun:
             if self.resumed and self._checkpoint.note is not None:
                 tell(self._checkpoint.note)
             if self.progress.finished:
-                return Report(self._status(), already_done=True)
+                skips = self.request.on_bad_input == "skip"
+                incomplete = () if skips else self.progress.incomplete
+                return Report(self._status(), already_done=True, incomplete=incomplete)
             return _Work(self, stack, Notices(tell)).run(show)
 
     def _status(self) -> Status:
@@ -231,14 +233,17 @@ class _Work:
         self._out.flush()
         self._reports.notices.flush()
         unfinished = self._supply.unfinished if self._supply is not None else ()
-        incomplete = () if self._run.request.follow else self._reports.incomplete
         return Report(
             self.status,
             stopped,
             unfinished=unfinished,
             summary=tuple(self._summary()),
-            incomplete=incomplete,
+            incomplete=self._incomplete,
         )
+
+    @property
+    def _incomplete(self) -> tuple[str, ...]:
+        return () if self._run.request.follow else self._reports.incomplete
 
     def _summary(self) -> Iterator[str]:
         """What was read and found, in sentences."""
@@ -310,6 +315,7 @@ class _Work:
             bad=self._reports.done,
             late=self._reports.late,
             finished=finished,
+            incomplete=self._incomplete,
         )
         return supply.noted(progress)
 

@@ -82,7 +82,11 @@ class SparkRun:
     def _ended(self) -> Report | None:
         """How the run ended, if its checkpoint says that it had."""
         record = None if self.kept is None else self.kept.record
-        return Report(record.status, already_done=True) if record is not None and record.finished else None
+        if record is None or not record.finished:
+            return None
+        skips = self.request.follow or self.request.on_bad_input == "skip"
+        incomplete = () if skips else tuple(record.incomplete)
+        return Report(record.status, already_done=True, incomplete=incomplete)
 
     def _check_finished(self, record: Record | None) -> None:
         """The output of a run that had ended must be there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import random
 from collections.abc import Callable
@@ -199,6 +200,19 @@ def test_a_run_that_had_ended_tells_of_its_bad_input_again(folder: Path) -> None
     again = run()
     assert "this run had ended" in again.stderr
     assert words in again.stderr
+
+
+def test_a_run_that_had_ended_with_half_a_file_fails_again(folder: Path) -> None:
+    """What could not be read did not come back."""
+    packed = gzip.compress(events(500, 60).encode())
+    Path("in/3.nq.gz").write_bytes(packed[: len(packed) // 2])
+    for _ in range(2):
+        done = run()
+        assert done.exit_code == 1
+        assert "error: " in done.stderr
+        assert "in/3.nq.gz" in done.stderr.partition("error: ")[2]
+    assert "this run had ended" in done.stderr
+    assert run("--on-bad-input", "skip").exit_code == 0
 
 
 @pytest.mark.usefixtures("died")

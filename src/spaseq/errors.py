@@ -33,7 +33,7 @@ NOWHERE = Span(0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A position as people count it: line and column start at 1."""
+    """A position for users: line and column start at 1."""
 
     line: int
     column: int

@@ -39,7 +39,7 @@ class Var:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An RDF term written in the query; ``written`` remembers a prefixed name for printing."""
+    """An RDF term written in the query; ``written`` keeps a prefixed name for printing."""
 
     term: Term
     written: str = field(default="", compare=False, repr=False)

@@ -1,7 +1,7 @@
 """The registry of SPARQL 1.1 functions: what exists, how many arguments it takes, where it is defined.
 
-A row here is a promise: a test walks the registry and fails if a function has no kernel. ``volatile``
-marks functions whose value is not determined by their arguments; such a call is never remembered.
+Every row must be implemented: a test walks the registry and fails if a function has no kernel. ``volatile``
+marks functions whose value is not determined by their arguments; such a call is never cached.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def numbered(keys: Keys, times: Longs, event: Longs, key: Ints) -> Pairs:
 
 
 def _numbered_one_by_one(keys: Keys, times: Longs, event: Longs, key: Ints) -> Pairs:
-    """The same for a handful of events, where columns cost more than they save."""
+    """The same for a few events, where columns cost more than they save."""
     place = np.empty((len(event), 4), np.int64)
     for row, (number, time) in enumerate(zip(key.tolist(), times[event].tolist(), strict=True)):
         position = keys.position[number]

@@ -281,7 +281,7 @@ class _Compilation:
         )
 
     def _loops(self) -> tuple[int, ...]:
-        """Repetitions that are counted: those with bounds, and groups in which a first iteration is told from others."""
+        """Repetitions that are counted: those with bounds, and groups whose first iteration is treated differently."""
         bounded = {bound.repetition for move in self.moves for bound in move.bounds}
         told = {
             choice.repetition

@@ -105,7 +105,7 @@ class Keys:
     values: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     """The ids of every key, by its number."""
     kept: int = 0
-    """How many there were when some were last forgotten."""
+    """How many there were when some were last removed."""
 
     @property
     def nbytes(self) -> int:
@@ -190,11 +190,11 @@ class Memory:
     live: int = 0
     """Runs that the last sweep kept."""
     kept: int = 0
-    """Partials that there were after all were last numbered anew."""
+    """Partials that there were after all were last renumbered."""
     peak: int = 0
     """The most runs that ever waited at one time, expired ones between two sweeps included."""
     replaced: int = 0
-    """How often all partials and runs were numbered anew; in between they are only added to."""
+    """How often all partials and runs were renumbered; in between they are only added to."""
     recycle: bool = True
     """Whether arrays are used again after a sweep."""
     module: ModuleType = kernels
@@ -254,7 +254,7 @@ class Memory:
     def make_room(self, *, spare: bool = False) -> bool:
         """Grow what is too small for one more portion of candidates; False if the budget does not allow it.
 
-        ``spare`` asks for an eighth of free room: with less, a sweep would follow a sweep.
+        ``spare`` asks for an eighth of free space: with less, sweeps would follow each other.
         """
         store, cells = self.store, len(self.found.cells)
         most = cells * int(self.tables.sizes[MOST])
@@ -304,7 +304,7 @@ class Memory:
             self._fit_candidates(runs)
             self.rebuild()
 
-    # --- forgetting -----------------------------------------------------------------------------
+    # --- removal -------------------------------------------------------------------------------
 
     def alive(self, time: int, *, counted: bool) -> npt.NDArray[np.bool_]:
         """Which runs an event at this time or later may still concern.
@@ -374,7 +374,7 @@ class Memory:
         """True if a partition in which nothing waits is as good as new.
 
         Strict contiguity and sliding windows compare instants and positions with those of a run. Tumbling windows of
-        EVENTS alone count on for ever, from the first event.
+        EVENTS alone never end: they count from the first event.
         """
         return int(self.tables.window[0]) != TUMBLING_EVENTS
 
@@ -397,13 +397,13 @@ class Memory:
         return number
 
     def rebuild(self) -> None:
-        """Enter all runs anew, after their ids have changed."""
+        """Enter all runs again, after their ids have changed."""
         self.found.cursor[BEFORE] = -1
         with wrapping():
             self.module.reenter(self.tables, self.store)
 
     def replace(self, partials: Longs, slots: Ints, events: Longs, runs: Longs) -> None:
-        """Let these partials and runs be all there is, packed, and enter the runs anew."""
+        """Replace all partials and runs by these, packed, and enter the runs again."""
         if len(self.store.partials) < len(partials) or len(self.store.runs) < len(runs):
             self.store = self._new_store(len(partials), len(runs))
         self._fill(partials, slots, events, runs)

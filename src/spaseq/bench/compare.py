@@ -1,4 +1,4 @@
-"""Two books side by side: what became faster, what slower."""
+"""Two result files side by side: what became faster, what slower."""
 
 from __future__ import annotations
 

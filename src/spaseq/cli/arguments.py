@@ -1,4 +1,4 @@
-"""Reading what people type: ``NAME=PATH``, where IRIs may contain ``=`` themselves, languages, sizes."""
+"""Parsing command line values: ``NAME=PATH``, where IRIs may contain ``=`` themselves, languages, sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `generate` and `convert` share: write a production into a folder and tell what is in it."""
+"""What `generate` and `convert` share: write a production into a folder and print what is in it."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def progress_bar(wanted: bool | None, *, results_here: bool) -> Iterator[Screen]
             bar.update(task, completed=status.events, total=status.expected, told=told)
 
         def warn(text: str) -> None:
-            # Through the bar's console, which draws the bar anew below the sentence.
+            # Through the bar's console, which draws the bar again below the sentence.
             bar.console.print("warning", style="bold yellow", end=": ")
             bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 

@@ -87,7 +87,7 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Run, s
     from spaseq.spark.command import SparkRun
 
     run = SparkRun(request, given["master"], stop)
-    # Told when it is over: until then standard error is for what goes wrong.
+    # Printed at the end: until then standard error is for what goes wrong.
     near = run.master.startswith("local")  # a cluster was asked for by name
     small = near and bool(run.sources) and input_bytes(run.sources) < settings().spark_bytes
     return run, SMALL_INPUT if small else None

@@ -1,4 +1,4 @@
-"""Basic graph patterns over a handful of triples, by nested loops.
+"""Basic graph patterns over a few triples, by nested loops.
 
 A program that pushes single events has a few triples at a time. Columns then cost more than they save: a join of two
 views is a dozen calls for one row.
@@ -18,7 +18,7 @@ from spaseq.columnar.table import Table, empty_table
 from spaseq.settings import settings
 
 UNKNOWN: Final = -(1 << 40)
-"""Stands for a constant that no dictionary knows; no triple has it."""
+"""Stands for a constant that is not in the dictionary; no triple has it."""
 
 
 def solve_few(triples: Sequence[TriplePattern], names: Sequence[str], frame: Frame) -> Table | None:

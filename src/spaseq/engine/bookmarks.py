@@ -1,4 +1,4 @@
-"""Bookmarks: how far a followed file was read, and what tells it from another file under its name."""
+"""Bookmarks: how far a followed file was read, and what distinguishes it from another file of the same name."""
 
 from __future__ import annotations
 

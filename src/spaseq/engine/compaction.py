@@ -1,4 +1,4 @@
-"""Keeping the dictionary small: an endless stream brings new terms for ever, the state needs few of them."""
+"""Keeping the dictionary small: an endless stream keeps bringing new terms, of which the state needs few."""
 
 from __future__ import annotations
 

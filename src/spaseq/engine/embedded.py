@@ -236,7 +236,7 @@ class Engine:
         return found
 
     def _compact(self) -> None:
-        """Keep the dictionary from growing for ever on an endless stream."""
+        """Keep the dictionary from growing without bound on an endless stream."""
         if self._compaction.due():
             self.buffer.remap(self._compaction.run([self.machine], [self.buffer.held]))
 

@@ -1,4 +1,4 @@
-"""What is remembered of events after their triples are gone: where they came from, and a digest."""
+"""What is kept of events after their triples are gone: where they came from, and a digest."""
 
 from __future__ import annotations
 

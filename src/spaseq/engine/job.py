@@ -78,7 +78,7 @@ class LocalRun:
                 self._held = stack.pop_all()
 
     def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
-        """Do the work; the status is shown after every portion, bad and late input is told as it comes."""
+        """Do the work; progress is reported after every portion, bad and late input as it comes."""
         with self._held as stack:
             if self.resumed and self._checkpoint.note is not None:
                 tell(self._checkpoint.note)
@@ -285,7 +285,7 @@ class _Work:
 
     @property
     def status(self) -> Status:
-        """How the run stands."""
+        """The status of the run."""
         session = self._session
         return Status(
             self._tally.events,

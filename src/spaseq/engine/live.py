@@ -1,7 +1,7 @@
 """Pipes that are followed: events are read as they come, each when the next one begins or nothing came for a while.
 
 What comes out of a pipe is kept in a file until it has been read, so that the same readers as for growing files find
-out how far its events are complete; what was read of the file is dropped now and then.
+out how far its events are complete; what was read of the file is dropped from time to time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ INTERVAL: Final = 0.05
 class LivePipe:
     """One pipe: what is new in it, up to its last complete event.
 
-    ``settle`` is the time in seconds after which the last event of a pipe that is silent is taken to be complete.
+    ``settle`` is the time in seconds after which the last event of an idle pipe is taken to be complete.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class LivePipe:
         self._reached: Cut | None = None
         self._heard = clock()
         self._judged = True
-        """True if what stands behind the last complete event was looked at since the pipe has been silent."""
+        """True if what stands behind the last complete event was looked at since the pipe last had data."""
         self.ended = False
 
     def take(self) -> StreamFiles | None:

@@ -1,4 +1,4 @@
-"""Bad and late input told while it happens: the first of each kind at once, then how many more, now and then."""
+"""Reports of bad and late input while a run goes on: the first of each kind at once, then at intervals how many more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Tell: TypeAlias = Callable[[str], None]
 EVERY: Final = 5.0
 """Seconds between two sentences on how many more there were."""
 _KINDS: Final = 20
-"""So many kinds are told apart; further ones are told as one."""
+"""The number of kinds that are reported separately; further ones are reported together."""
 _OTHER: Final = "other bad input"
 _NAMES: Final = re.compile(r"<[^<>]*>|_:\S+|`[^`]*`|\"[^\"]*\"|\b\d[\d.:TZ+-]*")
 
@@ -28,11 +28,11 @@ def kind_of(reason: str) -> str:
 
 
 def silent(text: str) -> None:
-    """Tells nothing."""
+    """Report nothing."""
 
 
 class Notices:
-    """Tells of what happens often without telling it often."""
+    """Limits how often frequent messages are shown."""
 
     def __init__(self, tell: Tell = silent, clock: Callable[[], float] = time.monotonic) -> None:
         self._tell = tell
@@ -41,7 +41,7 @@ class Notices:
         self._told = clock()
 
     def tell(self, text: str) -> None:
-        """Tell something that happens once."""
+        """Report something that happens once."""
         self._tell(text)
 
     def note(self, kind: str, text: str) -> None:
@@ -55,12 +55,12 @@ class Notices:
         self.poll()
 
     def poll(self) -> None:
-        """Tell how many more there were, if the last time is long enough ago."""
+        """Report how many more there were, if the last report is long enough ago."""
         if any(self._more.values()) and self._clock() - self._told >= EVERY:
             self.flush()
 
     def flush(self) -> None:
-        """Tell how many more there were."""
+        """Report how many more there were."""
         self._told = self._clock()
         for kind, count in list(self._more.items()):
             if count:

@@ -39,7 +39,7 @@ class InputOptions:
 
     ``lateness``, in microseconds, is how long out-of-order events of iterators and of followed directories are
     waited for. Files and lists of a finite input are sorted as a whole, whatever it is. An event that is more than
-    ``max_lead`` microseconds ahead of the wall clock is bad input; None: any time is believed.
+    ``max_lead`` microseconds ahead of the wall clock is bad input; None: any time is accepted.
     """
 
     read: ReadOptions = field(default_factory=ReadOptions)

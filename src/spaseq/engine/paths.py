@@ -95,7 +95,7 @@ def _present(given: PathLike, file_format: str | None) -> Iterable[Path]:
         return [Path("/dev/stdin")]
     try:
         return [source.path for source in find_sources(given, file_format)]
-    except InvalidArgument:  # nothing there yet, or a file of unknown format: told elsewhere
+    except InvalidArgument:  # nothing there yet, or a file of unknown format: reported elsewhere
         return [Path(given)] if Path(given).is_file() else []
 
 

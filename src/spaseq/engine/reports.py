@@ -1,4 +1,4 @@
-"""Bad and late input of a run: handed to the policy, counted by source, told, and never reported twice."""
+"""Bad and late input of a run: handed to the policy, counted by source, and never reported twice."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def late_reason(time: int, watermark: int) -> str:
 
 
 def ahead_reason(time: int, clock: int, max_lead: int) -> str:
-    """Why an event is not believed."""
+    """Why an event is not accepted."""
     return (
         f"ahead of the clock: its time is {format_instant(time)}, the clock says {format_instant(clock)}, "
         f"and an event may lead by {format_duration(max_lead)}"
@@ -112,7 +112,7 @@ class Reports:
         self._report(bad)
 
     def ahead(self, batch: EventBatch, rows: Rows, clock: int, max_lead: int) -> None:
-        """Report events whose time is too far in the future to be believed."""
+        """Report events whose time is too far in the future."""
         for row in rows.tolist():
             self(self._of(batch, row, ahead_reason(int(batch.times[row]), clock, max_lead)))
 

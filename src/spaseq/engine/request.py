@@ -81,7 +81,7 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a run stands.
+    """The status of a run.
 
     ``expected`` is the number of events there are, if that is known; ``tasks`` how many tasks of the running stages
     of Spark are done, and how many there are.
@@ -97,7 +97,7 @@ class Status:
 
 
 Show = Callable[[Status], None]
-"""Is told every moment how a run stands."""
+"""The progress callback of a run."""
 
 
 def unwatched(status: Status) -> None:

@@ -1,6 +1,6 @@
 """`EventBatch`: from one to a few hundred thousand graph events as a few arrays of ids.
 
-The ids belong to the `TermDictionary` that travels beside the batch. Events stand in arrival order; the
+The ids belong to the `TermDictionary` that is passed with the batch. Events stand in arrival order; the
 triples of one event are distinct, and blank nodes of two events have two ids.
 """
 

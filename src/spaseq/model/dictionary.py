@@ -131,14 +131,14 @@ class TermDictionary:
         self._ids[text] = known
 
     def next_scope(self, key: int) -> int:
-        """The scope of the next event with this key; a scope whose count was forgotten is given again."""
+        """The scope of the next event with this key; a scope whose count was dropped is given again."""
         return self.scopes.next(key, settings().remembered_scopes)
 
     def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:
         """The scope of the blank nodes of one event, which occur with these labels.
 
         No term of this dictionary is in it, and the event's nodes are terms from now on: so no other event gets
-        it, whatever was forgotten, as long as anything mentions them.
+        it, whatever was dropped, as long as anything mentions them.
         """
         key, known = event_key(stream, time, name), sorted(labels)
         while True:
@@ -186,7 +186,7 @@ class TermDictionary:
 
     @property
     def nbytes(self) -> int:
-        """About how much memory the terms take, with what is remembered about their values."""
+        """About how much memory the terms take, with what is cached about their values."""
         if self._arena is not None:
             arena = self._arena
             arrays = (arena.buffer, arena.starts, arena.table)
@@ -216,7 +216,7 @@ class TermDictionary:
     def compact(self, live: Iterable[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
         """Drop every term but the live ones; the result maps an old id to its new id, 0 where dropped.
 
-        An endless stream brings new terms for ever; the owner of the state calls this with the ids the
+        An endless stream keeps bringing new terms; the owner of the state calls this with the ids the
         state still mentions (and those of the query's constants) and remaps them.
         """
         import numpy as np

@@ -161,7 +161,7 @@ Events: TypeAlias = Iterable[Event | GraphEvent]
 def as_events(given: object, where: str) -> Events:
     """Events as a program hands them over, one or many; what cannot be events is refused: ``where`` says what belongs there.
 
-    Whether each item is an event is told by `checked_event` when it is used: an iterator may be endless.
+    Whether each item is an event is checked by `checked_event` when it is used: an iterator may be endless.
     """
     if isinstance(given, (Event, GraphEvent)):
         return [given]

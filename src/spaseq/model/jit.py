@@ -134,7 +134,7 @@ class _Anywhere(_CacheLocator):  # type: ignore[misc]
     """Numba's place for the kernels of a folder, wherever that folder is.
 
     Numba has one place per path, so every clone, and every folder that Spark unpacks the project into, would
-    compile anew. `_cache_of` already names what the kernels are made of.
+    compile again. `_cache_of` already names what the kernels are made of.
     """
 
     _ROOT = Path(__file__).resolve().parents[1]

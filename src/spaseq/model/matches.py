@@ -145,7 +145,7 @@ def _short(value: Plain) -> str:
 def event_digest(stream: str, instant: int, name: Term | None, triples: Iterable[str]) -> bytes:
     """A digest of one event: its stream, time, graph name if an IRI, and sorted triples.
 
-    Labels of blank nodes count as they were written: what tells equal ones of two events apart depends on how many
+    Labels of blank nodes count as they were written: what distinguishes equal ones of two events depends on how many
     such events a process has read, and identities must not.
     """
     head = f"{stream}\n{instant}\n{name.value if isinstance(name, NamedNode) else ''}\n"

@@ -155,7 +155,7 @@ class BlankScopes:
     """Gives every event its own scope, so that equal labels in two events are two blank nodes.
 
     A scope follows from the event's stream, instant and graph name, so hosts that read the same events
-    print the same labels. Events that agree in all three are told apart by counting them.
+    print the same labels. Events that agree in all three are numbered.
     """
 
     __slots__ = ("_counts",)
@@ -171,7 +171,7 @@ class BlankScopes:
     def next(self, key: int, most: int | None = None) -> int:
         """The scope of the next event with this key.
 
-        With ``most`` keys at hand half of them are forgotten, those that were not seen for the longest time. Then
+        With ``most`` keys half of them are dropped, those that were not seen for the longest time. Then
         the caller must see to it that no scope of a living event is given again (`TermDictionary.blank_scope`).
         """
         counts = self._counts
@@ -183,5 +183,5 @@ class BlankScopes:
         return event_scope(key, repetition)
 
     def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:  # noqa: ARG002
-        """The scope of the blank nodes of one event; nothing is ever forgotten."""
+        """The scope of the blank nodes of one event; nothing is ever dropped."""
         return self.next(event_key(stream, time, name))

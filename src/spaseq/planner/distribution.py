@@ -13,7 +13,7 @@ from spaseq.errors import listed
 
 
 class Unit(Enum):
-    """What rows must meet on one worker."""
+    """Which rows must go to one worker."""
 
     PARTITION = "partition"
     """The query says PARTITION BY: every key is a query of its own."""
@@ -22,7 +22,7 @@ class Unit(Enum):
     KEY_AND_TICKS = "key and ticks"
     """Such a variable, and the instants of all events, because ``,`` asks what lies between."""
     WHOLE = "whole"
-    """Nothing: all rows meet."""
+    """All rows go to one worker."""
 
 
 @dataclass(frozen=True, slots=True)

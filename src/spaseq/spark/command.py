@@ -149,7 +149,7 @@ class SparkRun:
                 raise unreadable_input(stream.alias, files.found(), files.options, bad)
 
     def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
-        """Do the work; how it stands is shown every moment, bad and late input is told after every micro-batch."""
+        """Do the work; progress is reported continuously, bad and late input after every micro-batch."""
         with self._held, ExitStack() as stack:
             if (ended := self._ended()) is not None:
                 return ended

@@ -36,7 +36,7 @@ Longs = npt.NDArray[np.int64]
 _NO_TIME: Final = "the row has no time"
 _OUTSIDE: Final = "the time of the row lies outside the years 1 to 9999"
 ENDED: Final = int(np.iinfo(np.int64).max)
-"""The promise of a stream that has ended."""
+"""How far a stream has come that has ended."""
 
 _PLAIN = re.compile(
     r'(?:"[^"\\\x00-\x1f\x7f\ufffe\uffff]*")?(?:(?:\A|(?<=")\^\^)<([^\x00-\x20<>"{}|^`\\]*)>)?'

@@ -197,7 +197,7 @@ class _Task:
         return places[bucket] if places else bucket
 
     def last(self, bad: int) -> pa.RecordBatch:
-        """The rows that tell every bucket how far the streams have come, and what was counted."""
+        """The rows that say to every bucket how far the streams have come, and what was counted."""
         places = self.mapper.job.places or (0,)
         told = self.progress.to_json().encode() if self.mapper.job.places else None
         first: Row = (CONTROL, places[0], 0, told, self.events, bad)

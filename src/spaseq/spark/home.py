@@ -1,7 +1,7 @@
 """Spark's home on this machine, with PySpark compiled.
 
 Spark puts an archive of PySpark's sources first on the path of every Python process it starts, and each of them
-compiles it anew: half a second, several times in a run. So its home is a folder of ours, which has all of the real
+compiles it again: half a second, several times in a run. So its home is a folder of ours, which has all of the real
 one but that archive, and its processes find the PySpark that is installed for us.
 """
 
@@ -44,7 +44,7 @@ def swift_home() -> Iterator[None]:
 
 
 def _home_of(real: Path) -> Path | None:
-    """The folder, made now if it is not there; None if it cannot be made, since nothing but time depends on it."""
+    """The folder, made now if it is not there; None if it cannot be made, since only speed depends on it."""
     digest = hashlib.sha256(f"{real} {pyspark.__version__}".encode()).hexdigest()[:16]
     home = cache_directory() / "spark" / digest
     if home.exists():

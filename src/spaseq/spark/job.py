@@ -1,4 +1,4 @@
-"""A job: everything the workers need, frozen and picklable; it travels to them once, as a broadcast."""
+"""A job: everything the workers need, frozen and picklable; it is sent to them once, as a broadcast."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Job:
     counts: str | None = None
     """A folder in which tasks leave what they have counted."""
     idle_after: int | None = None
-    """Microseconds of silence after which a stream is not waited for; None: for ever."""
+    """Microseconds without events after which a stream is not waited for; None: it is always waited for."""
     max_lead: int | None = None
-    """Microseconds by which an event may be ahead of the wall clock; None: any time is believed."""
+    """Microseconds by which an event may be ahead of the wall clock; None: any time is accepted."""
 
     @property
     def streaming(self) -> bool:

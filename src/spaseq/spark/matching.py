@@ -107,7 +107,7 @@ def match(
     On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
     slowest stream, ``lateness`` behind its latest event; a stream that is more than ``stream_lag`` of event time
     behind the fastest is not waited for, nor is one without events for ``idle_after`` of the wall clock, which
-    streams of `read_events` tell that have the same option. Later events are bad input, and so are those that are more
+    is known of streams of `read_events` with the same option. Later events are bad input, and so are those that are more
     than ``max_lead`` ahead of the wall clock. ``metrics`` names what
     `DataFrame.observe` reports: ``events`` and ``bad``, and under the name with ``_late`` appended ``late``. Without it
     a streaming query reports them under a name that begins with ``spaseq_``.

@@ -1,4 +1,4 @@
-"""Terms as SQL values, for those who leave RDF behind (`match(..., native=...)`)."""
+"""Terms as SQL values, for use without RDF (`match(..., native=...)`)."""
 
 from __future__ import annotations
 

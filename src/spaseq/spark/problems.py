@@ -1,4 +1,4 @@
-"""What went wrong on a worker, in our words: no Java stack trace for what a user can mend."""
+"""What went wrong on a worker, as errors of this project: no Java stack trace for what a user can fix."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The stateful operator as Spark sees it; its work is in `spaseq.spark.stream_stage`.
 
 Spark starts a process only to ask what state the operator keeps, and waits for it. So this module imports little,
-and what the operator needs travels as bytes that are opened where there is work.
+and what the operator needs is sent as bytes that are unpickled where there is work.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SequenceProcessor(StatefulProcessor):
     def __init__(self, job: Job, form: AnswerForm) -> None:
         from spaseq.columnar.knowledge import Knowledge
 
-        # That process has no broadcasts either, so the job travels in here; it must stay small, or Spark makes a
+        # That process has no broadcasts either, so the job is sent in here; it must stay small, or Spark makes a
         # broadcast of it after all. Only the GPM stage reads background graphs.
         small = pickle.dumps((replace(job, knowledge=Knowledge()), form))
         self._id, self._packed = job.id, zlib.compress(small)

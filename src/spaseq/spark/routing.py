@@ -1,4 +1,4 @@
-"""Which bucket a mapping row goes to: rows that can join must meet (semantics 1.9).
+"""Which bucket a mapping row goes to: rows that can join must be in one bucket (semantics 1.9).
 
 A bucket is a place of the sequence stage. Keys are hashed into buckets, and so are the tumbling windows of
 a query that has them: each key and each window is evaluated as if it were alone. An event on a boundary
@@ -59,7 +59,7 @@ class Routing:
 
     @property
     def keyed(self) -> bool:
-        """True if rows are told apart by key."""
+        """True if rows are distributed by key."""
         return self.unit is not Unit.WHOLE
 
     def targets(self, hashes: Words, times: Longs) -> Targets:

@@ -44,7 +44,7 @@ class Record:
 
     @property
     def status(self) -> Status:
-        """How the run stands."""
+        """The status of the run."""
         return Status(self.events, sum(self.matches.values()), 0, self.bad, self.late)
 
 
@@ -52,7 +52,7 @@ class RunFolder:
     """A directory in which a run can be resumed. Making it checks that this is the run it belongs to."""
 
     def __init__(self, folder: Path, identity: Mapping[str, Any]) -> None:
-        self.path = folder.absolute()  # workers need not stand in the directory of the command
+        self.path = folder.absolute()  # the working directory of workers is another one
         self._identity = {"version": VERSION, **identity}
         self._records = Generations(folder, _RECORD, VERSION)
         if is_local(folder):
@@ -121,7 +121,7 @@ class RunFolder:
         return record
 
     def _repeat_after(self, batch: int) -> None:
-        """Let Spark do again what came after a micro-batch: forget that it was done, and what was planned after it."""
+        """Let Spark repeat what came after a micro-batch: remove its commit, and the offsets planned after it."""
         for name, first in (("commits", batch + 1), ("offsets", batch + 2)):
             for file in (self.path / SPARK / name).glob("*"):
                 number = file.name.removeprefix(".").removesuffix(".crc")  # Spark keeps checksums beside

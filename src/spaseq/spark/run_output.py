@@ -128,7 +128,7 @@ class Writing:
 
     @property
     def status(self) -> Status:
-        """How the run stands."""
+        """The status of the run."""
         return self.record.status
 
     def summary(self, record: Record, sources: Callable[[], Sequence[Source]]) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The schedule of a finite input that is to be read in micro-batches, in spite of any disorder.
+"""The schedule of a finite input that is to be read in micro-batches, whatever its order.
 
 A first pass over the files finds when the events of every part are. Parts are then read in order of their
 earliest event, and after each micro-batch every stream can promise the least time that is still to come. So
@@ -139,7 +139,7 @@ class _Survey:
 
     def __init__(self, wanted: Sequence[Part], options: ReadOptions) -> None:
         self._wanted = wanted
-        # Told that no query needs any triple, a reader only cuts lines and reads timestamps.
+        # With no predicate needed, a reader only cuts lines and reads timestamps.
         self._options = replace(
             options,
             needed_predicates=frozenset(),

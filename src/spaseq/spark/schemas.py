@@ -33,7 +33,7 @@ BLOCKS: Final = StructType(
 """What leaves the GPM stage: the block of a query for a bucket, and its earliest instant; what a task has counted."""
 
 CONTROL: Final = -1
-"""The number in place of a query's for rows that tell how far the streams have come, and for counts."""
+"""The number in place of a query's for rows that say how far the streams have come, and for counts."""
 CLOCKS: Final = 1 << 24
 """Added to the number of a query for blocks that name all events of its streams, to decide which are late."""
 
@@ -103,7 +103,7 @@ def all_answer_columns(*, provenance: bool) -> StructType:
 
 
 def column_names(variables: list[str], *, provenance: bool = False) -> list[str]:
-    """The columns of selected variables; one that Spark could not tell from another keeps its ``?``."""
+    """The columns of selected variables; one that Spark could not distinguish from another keeps its ``?``."""
     taken = {"time", "start"} | ({"match", "events"} if provenance else set())
     names = []
     for name in variables:

@@ -1,6 +1,6 @@
 """The state of a machine in pieces, so that a micro-batch writes what it added and not everything.
 
-Partial matches and runs are only added to, until a sweep numbers them anew; of old runs nothing changes but a few
+Partial matches and runs are only added to, until a sweep renumbers them; of old runs nothing changes but a few
 flags. So the state is a base and what came since: segment 0 is the base, segment 1 what came after it, merged now
 and then, and segments 2, 3, … what single micro-batches added. Ids count through each segment's own terms.
 """

@@ -153,7 +153,7 @@ class Sequencer:
         return owned
 
     def _compact(self) -> None:
-        """Keep the dictionary from growing for ever."""
+        """Keep the dictionary from growing without bound."""
         if len(self.dictionary) < max(settings().compacted_bucket_terms, 2 * self._compacted):
             return
         self.machine.remap(self.dictionary.compact(self.machine.live_ids()))

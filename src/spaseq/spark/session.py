@@ -1,4 +1,4 @@
-"""Spark sessions as this project likes them: quiet, with a state store that works, and workers that find us."""
+"""Spark sessions with the settings this project needs: little logging, the state store, and the Python of the workers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ DEFAULTS: Final = {
     STATE_STORE: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
-"""What `new_session` sets unless told otherwise; the README of the state store asks for the last two."""
+"""What `new_session` sets by default; the README of the state store asks for the last two."""
 
 
 LOCAL: Final = {

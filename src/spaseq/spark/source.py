@@ -136,7 +136,7 @@ def _number(name: str, text: str, least: int = 1) -> int:
 
 @dataclass
 class PartsPartition(InputPartition):
-    """What one task reads, and what it tells of the stream."""
+    """What one task reads, and what it says of the stream."""
 
     splits: tuple[Split, ...]
     promise: Promise | None = None

@@ -43,7 +43,7 @@ class Split(Source):
     stop: int | None = None
     """None: to the end."""
     predicate: str = ""
-    """The timestamp predicate, which tells an event's lines in the default graph."""
+    """The timestamp predicate, which identifies an event's lines in the default graph."""
     begin: Cut = START
     end: int | None = None
 

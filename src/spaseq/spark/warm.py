@@ -1,4 +1,4 @@
-"""Worker processes live on from task to task, and so does what they have loaded."""
+"""Worker processes are reused from task to task, with what they have loaded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The watermark, carried by the data: how far each stream has come, hence how far a query may go.
 
 Spark's own watermark compares milliseconds, drops ties of the latest instant and stalls with an idle source; what
-it drops is only a number in a report. Here every task tells every bucket the latest instant it has seen of each
+it drops is only a number in a report. Here every task sends every bucket the latest instant it has seen of each
 stream, in microseconds, so all buckets know the same watermark after every micro-batch, and each decides lateness
 itself (docs/decisions/0010-own-watermark.md).
 """
@@ -31,7 +31,7 @@ class Progress:
     clock: int = 0
     """The wall clock now."""
     started: int = 0
-    """The wall clock when it was told first."""
+    """The wall clock when it was first known."""
 
     def see(self, stream: str, time: int) -> None:
         self.latest[stream] = max(self.latest.get(stream, BEFORE_ALL), time)

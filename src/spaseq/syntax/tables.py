@@ -2,7 +2,7 @@
 
 Only the automaton is kept, as plain JSON: which token shifts or reduces in which state, and what each rule
 does with its parts. It depends on nothing but the grammar's text, so that text's digest names the file. The
-cache lives in the user's cache directory; where it cannot be read or written, the table is built anew.
+cache is in the user's cache directory; where it cannot be read or written, the table is built again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Durations as people type them, in microseconds: ``5s``, ``10 minutes``, ``PT5S``."""
+"""Durations as users write them, in microseconds: ``5s``, ``10 minutes``, ``PT5S``."""
 
 from __future__ import annotations
 

@@ -133,5 +133,5 @@ def _text(
 
 
 def _shown(term: object) -> str:
-    """A term as text; blank nodes are told apart by nothing, since their labels mean nothing."""
+    """A term as text; all blank nodes are the same text, since their labels mean nothing."""
     return "_:" if isinstance(term, BlankNode) else str(term)

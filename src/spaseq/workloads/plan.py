@@ -31,7 +31,7 @@ class Plan:
                 raise InvalidArgument(f"`{name}` must be at least {least}, not {value}")
 
     def settings(self, keys_are: str) -> dict[str, object]:
-        """The plan as the manifest tells it."""
+        """The plan as the manifest has it."""
         return {
             "events": self.events,
             "seed": self.seed,
@@ -45,7 +45,7 @@ class Plan:
 class Dice:
     """Random numbers that are the same for a seed on every machine and version.
 
-    Only `Random.random` is used, whose sequence Python promises to keep, and everything else is integers.
+    Only `Random.random` is used, whose sequence Python guarantees, and everything else is integers.
     """
 
     def __init__(self, seed: int) -> None:

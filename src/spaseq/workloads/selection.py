@@ -27,5 +27,5 @@ class Selection:
         return not self.only or key in self.only
 
     def settings(self) -> dict[str, object]:
-        """The selection as the manifest tells it."""
+        """The selection as the manifest has it."""
         return {"start_ms": self.start, "end_ms": self.end, "only": sorted(self.only)}

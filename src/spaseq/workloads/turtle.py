@@ -36,7 +36,7 @@ def _said(said: tuple[str, str], known: dict[str, str]) -> str:
 
 
 def short(term: str, known: dict[str, str]) -> str:
-    """A term as Turtle writes it; ``known`` remembers the short forms of vocabulary names.
+    """A term as Turtle writes it; ``known`` caches the short forms of vocabulary names.
 
     >>> short("<http://www.w3.org/ns/sosa/Sensor>", {})
     'sosa:Sensor'

@@ -190,7 +190,7 @@ def test_the_window_is_at_every_step() -> None:
 def test_the_cure_for_a_query_in_one_piece_is_shown() -> None:
     """A query that cannot be distributed says why and what would change it."""
     text = explain(compiled("A ; B", "A { ?x :p ?y }", "B { ?u :q ?z }", rest=""))
-    assert "whole: all rows meet on one worker" in text
+    assert "whole: all rows go to one worker" in text
     assert "cure" in text
     assert "warning[SPW101]" in text
     assert "warning[SPW102]" in text

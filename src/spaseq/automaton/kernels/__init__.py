@@ -5,7 +5,7 @@ this package a second time, under a name that ends in ``_compiled``, once the in
 events never wait for LLVM; that is why its modules import each other relatively. Hence their style: no objects, no exceptions, numbers in, numbers out.
 
 One row (an occurrence of a choice) is handled in two steps. `collect` finds what it may do: begin a run,
-extend one, end one as a guard, or be remembered for a negation in first place. `apply` does it. Between
+extend one, end one as a guard, or be kept for a negation in first place. `apply` does it. Between
 the two stand the stateful conditions; what the stack programs cannot decide is left to the caller.
 
 `advance` returns after a bounded amount of work, if need be in the middle of a row: `Candidates.cursor` says where

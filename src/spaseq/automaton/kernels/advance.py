@@ -1,4 +1,4 @@
-"""The loop over rows, and the forgetting of what no run needs any more."""
+"""The loop over rows, and the removal of what no run needs any more."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def mark(store: Store, keep: Array) -> None:
 
 @portable
 def reenter(tables: Tables, store: Store) -> None:
-    """Build all buckets anew."""
+    """Rebuild all buckets."""
     for bucket in range(len(store.buckets)):
         store.buckets[bucket] = -1
     for run in range(store.counts[RUNS]):

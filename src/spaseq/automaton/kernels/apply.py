@@ -1,4 +1,4 @@
-"""Doing it: new partial matches, new runs, matches."""
+"""The effects of a row: new partial matches, new runs, matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verdicts and outcomes as numbers."""
+"""Results of conditions and outcomes of steps as numbers."""
 
 NO, YES, UNSURE, ERROR = 0, 1, 2, 3
 """Verdicts; ERROR exists only inside a condition and counts as NO at its end."""

@@ -1,4 +1,4 @@
-"""What a row may do: begin a run, extend or guard one, or be remembered for a negation in first place."""
+"""What a row may do: begin a run, extend or guard one, or be kept for a negation in first place."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Functions of terms, applied to columns of ids once per distinct term or combination, and remembered.
+"""Functions of terms, applied to columns of ids once per distinct term or combination, and cached.
 
-What is remembered belongs to one dictionary and one generation of it: after `compact` ids mean other
-terms, so everything is forgotten.
+The cache belongs to one dictionary and one generation of it: after `compact` ids mean other
+terms, so the cache is cleared.
 """
 
 from __future__ import annotations
@@ -165,5 +165,5 @@ def cache_of(dictionary: TermDictionary) -> FunctionCache:
 
 
 def _room(needed: int, known: npt.NDArray[np.integer] | None) -> int:
-    """The size of an array with an entry per term that grows now and then, not with every term."""
+    """The size of an array with an entry per term that grows in steps, not with every term."""
     return max(needed, settings().initial_values, 0 if known is None else 2 * len(known))

@@ -177,7 +177,7 @@ class WarningFacts:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Everything `explain` tells about a query."""
+    """Everything `explain` shows of a query."""
 
     version: int
     name: str

@@ -1,4 +1,4 @@
-"""The plan as one HTML page: no network, no scripts, light or dark as the reader likes."""
+"""The plan as one HTML page: no network, no scripts, light or dark as the reader prefers."""
 
 from __future__ import annotations
 

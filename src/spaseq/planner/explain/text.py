@@ -234,7 +234,7 @@ def distributed_by(facts: DistributionFacts) -> str:
         case "key and ticks":
             return f"key and ticks: {names}, and the instants of all events"
         case _:
-            return "whole: all rows meet on one worker"
+            return "whole: all rows go to one worker"
 
 
 def _warnings(facts: Explanation) -> list[str]:

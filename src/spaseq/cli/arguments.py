@@ -1,4 +1,4 @@
-"""Parsing command line values: ``NAME=PATH``, where IRIs may contain ``=`` themselves, languages, sizes."""
+"""Parsing command line values: ``NAME=PATH``, where IRIs may contain ``=`` themselves, sizes."""
 
 from __future__ import annotations
 
@@ -90,11 +90,3 @@ def labels(paths: Sequence[str]) -> list[str]:
             label = f"{name}-{number}"
         found.append(label)
     return found
-
-
-def language_of(path: str, asked: str | None) -> str:
-    """The language of a query file: as asked, else by its extension."""
-    if asked is not None:
-        return asked
-    by_extension = {".epsparql": "epsparql", ".rsepql": "rsepql", ".rspql": "rsepql"}
-    return by_extension.get(Path(path).suffix.lower(), "spaseq")

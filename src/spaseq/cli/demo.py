@@ -143,7 +143,7 @@ def _told(event: GraphEvent, spelling: Spelling) -> str:
 def _spelling(query: CompiledQuery) -> Spelling:
     from spaseq.planner.explain.sparql_text import Spelling
 
-    return Spelling.of(query.syntax.prologue)
+    return Spelling.of(query.prefixes)
 
 
 def _matches(query: CompiledQuery, matches: list[Match]) -> str:

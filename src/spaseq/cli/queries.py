@@ -39,18 +39,18 @@ def read_query(path: str) -> tuple[str, str]:
         raise UnreadableQuery(f"cannot read {name}: {reason}") from None
 
 
-def compile_file(path: str) -> CompiledQuery:
+def compile_file(path: str, language: str | None = None) -> CompiledQuery:
     """The compiled query of a file; `UnreadableQuery` or `QueryError` says what is wrong."""
     from spaseq.planner import compile_query
 
     text, name = read_query(path)
-    return compile_query(text, name=name)
+    return compile_query(text, language, name=name)
 
 
-def compile_or_exit(path: str) -> CompiledQuery:
+def compile_or_exit(path: str, language: str | None = None) -> CompiledQuery:
     """The compiled query of a file; whatever is wrong is shown, and ends the command with status 2."""
     try:
-        return compile_file(path)
+        return compile_file(path, language)
     except UnreadableQuery as error:
         show_problem(error)
     except QueryError as error:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
 import click
 
-from spaseq.cli.arguments import in_options, labels, language_of, pair
+from spaseq.cli.arguments import in_options, labels, pair
 from spaseq.cli.engines import chosen_engine, input_bytes
 from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
 from spaseq.cli.run_options import Arguments, run_options
@@ -181,13 +181,7 @@ def _is_piped(stream: str) -> bool:
 def _queries(given: Arguments) -> tuple[NamedQuery, ...]:
     from spaseq.engine.inputs import NamedQuery
 
-    for path in given["queries"]:
-        language = language_of(path, given["language"])
-        if language != "spaseq":
-            raise InvalidArgument(
-                f"{path}: the language `{language}` is not part of this version, only `spaseq` is"
-            )
-    compiled = [compile_or_exit(path) for path in given["queries"]]
+    compiled = [compile_or_exit(path, given["language"]) for path in given["queries"]]
     return tuple(map(NamedQuery, labels(given["queries"]), compiled))
 
 

@@ -14,7 +14,6 @@ from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.io.sources import LAYOUTS, Layout
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
 
-LANGUAGES = ("spaseq", "epsparql", "rsepql")
 FORMATS = ("nquads", "trig", "jsonld", "ntriples", "jelly")
 OUTPUT_FORMATS = ("jsonl", "csv", "sparql-json", "parquet", "nquads", "trig")
 
@@ -84,7 +83,9 @@ _OPTIONS = (
     ),
     _option("--rdfs", is_flag=True, help="Add the RDFS closure to background graphs."),
     _option(
-        "--language", type=click.Choice(LANGUAGES), help="The language of the queries; default by extension."
+        "--language",
+        metavar="NAME",
+        help="The language of the queries (spaseq); default by the extension of their files, else by their words.",
     ),
     _option(
         "--format",

@@ -12,7 +12,6 @@ from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.opening import InputOptions
 from spaseq.engine.paths import Reads, check_paths
-from spaseq.engine.snapshot import fingerprint
 from spaseq.io.bad_input import Policy
 from spaseq.io.results import OutputFormat
 
@@ -61,7 +60,7 @@ class RunRequest:
         """What two parts of one run must agree on, as JSON knows it; ``inputs`` are what they read."""
         read = self.input.read
         return {
-            "queries": [[item.name, fingerprint(item.query)] for item in self.queries],
+            "queries": [[item.name, item.query.fingerprint] for item in self.queries],
             "inputs": inputs,
             "background graphs": files_identity(self.knowledge),
             "rdfs": self.rdfs,

@@ -7,7 +7,6 @@ every array is checked against its `Field`, every reference against what it refe
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
@@ -42,7 +41,6 @@ from spaseq.model.packing import (
     whole_number,
 )
 from spaseq.model.terms import check_terms
-from spaseq.planner.compiled import CompiledQuery
 
 VERSION: Final = 4
 """The version of the format; any change to what a run carries makes a new one."""
@@ -79,11 +77,6 @@ class DamagedSnapshot(IncompatibleSnapshot):
     """A snapshot that is not what was written, or was never one."""
 
 
-def fingerprint(query: CompiledQuery) -> str:
-    """What a snapshot and a query must agree on."""
-    return hashlib.sha256(query.normal_text.encode()).hexdigest()
-
-
 # --- saving -------------------------------------------------------------------------------------
 
 
@@ -98,7 +91,7 @@ def snapshot_machine(machine: Machine, buffer: ReorderBuffer | None = None) -> b
     texts = "\n".join(machine.dictionary.ntriples(int(known)) for known in live)
     memory, log, numbering = machine.stage.memory, machine.events, machine.numbering
     header: dict[str, Any] = {
-        "query": fingerprint(machine.program.query),
+        "query": machine.program.query.fingerprint,
         "terms": len(live),
         "answered": machine.answered,
         "live": memory.live,
@@ -218,7 +211,7 @@ def _restore(machine: Machine, blob: bytes, buffer: ReorderBuffer | None) -> Non
     if blob[:2] == b"PK":
         raise OtherVersion(VERSION - 1)  # versions before 4 were npz archives
     header, views = unpack(zlib.decompress(blob), VERSION)
-    if header["query"] != fingerprint(machine.program.query):
+    if header["query"] != machine.program.query.fingerprint:
         raise IncompatibleSnapshot(
             "the snapshot belongs to another query; restore it with the query it was taken from, or start "
             "again without it"

@@ -126,7 +126,7 @@ def _query(number: int, item: NamedQuery, counts: Mapping[str, int], matches: in
     asked = sorted(asked_predicates([item.query]))
     missing = tuple(iri for iri in asked if not counts.get(occurrence_of(iri)))
     needed = frozenset(gpm.name for gpm in _needed(rewritten.sequence))
-    return QueryCount(item.name, steps, matches, missing, needed, Spelling.of(item.query.syntax.prologue))
+    return QueryCount(item.name, steps, matches, missing, needed, Spelling.of(item.query.prefixes))
 
 
 def _needed(body: Body) -> Iterator[Gpm]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import hashlib
+from dataclasses import dataclass
 
 from spaseq.algebra.events import EventQuery
 from spaseq.algebra.rules import RULES, Rule, rewrite
@@ -12,16 +13,13 @@ from spaseq.algebra.rules.push_filters import push_filters
 from spaseq.algebra.rules.split_filters import split_filters
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
-from spaseq.errors import QueryError, QueryWarning
+from spaseq.errors import InvalidArgument, QueryWarning
 from spaseq.lowering.errors import NotPartitionable, TooManyMoves
-from spaseq.lowering.spaseq import lower
+from spaseq.lowering.languages import Lowered, find_language, language_of
 from spaseq.planner.distribution import Distribution, Unit, distribute
 from spaseq.planner.fast_path import outside_fast_path
 from spaseq.planner.optimisations import ALL, Optimisations
 from spaseq.settings import settings
-from spaseq.syntax import ast
-from spaseq.syntax.parser import parse
-from spaseq.syntax.printer import format_query
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -30,7 +28,11 @@ class CompiledQuery:
 
     text: str
     name: str
-    syntax: ast.SpaseqQuery
+    language: str
+    normal_text: str
+    """The query's text without what carries no meaning: comments, layout, prefixes."""
+    prefixes: tuple[tuple[str, str], ...]
+    """The names that the text gives to IRIs."""
     algebra: EventQuery
     """Straight from lowering, before any rule: what the reference implementation evaluates."""
     rewritten: EventQuery
@@ -40,9 +42,9 @@ class CompiledQuery:
     optimisations: Optimisations = ALL
 
     @property
-    def normal_text(self) -> str:
-        """The query's text without what carries no meaning: comments, layout, prefixes."""
-        return format_query(replace(self.syntax, prologue=ast.Prologue()))
+    def fingerprint(self) -> str:
+        """What saved state and a query must agree on."""
+        return hashlib.sha256(self.normal_text.encode()).hexdigest()
 
     def __repr__(self) -> str:
         """One line: the name, the form and the sequence; `explain` shows the rest."""
@@ -67,26 +69,31 @@ class CompiledQuery:
         return explain(self, format)
 
 
-def compile_query(text: str, *, name: str = "query", optimisations: Optimisations = ALL) -> CompiledQuery:
-    """Parse, check, lower, rewrite and compile a SPAseq query; `QueryError` says what is wrong and where."""
-    syntax = parse(text, name=name)
-    try:
-        lowered = lower(syntax, text)
-    except QueryError as error:
-        for each in (error, *error.also):
-            each.located(text, name)
-        raise
+def compile_query(
+    text: str, language: str | None = None, *, name: str = "query", optimisations: Optimisations = ALL
+) -> CompiledQuery:
+    """Parse, check, lower, rewrite and compile a query; `QueryError` says what is wrong and where.
+
+    ``language`` is the name of the query's language; by default it is found by the extension of ``name`` if that is a
+    file's, else by the words of the query.
+    """
+    if not isinstance(text, str):
+        raise InvalidArgument(f"a query is a text, not {text!r}; read a file with Path(…).read_text()")
+    found = find_language(language) if language is not None else language_of(text, name)
+    lowered = found.compile(text, name)
     rewritten = rewrite(lowered.query, _rules(optimisations))
     automaton = compile_automaton(rewritten)
-    _check_moves(automaton, syntax, text, name)
+    _check_moves(automaton, lowered, text, name)
     distribution = distribute(rewritten)
-    warnings = (*lowered.warnings, *_warnings(syntax, distribution), *outside_fast_path(rewritten))
+    warnings = (*lowered.warnings, *_warnings(lowered, distribution), *outside_fast_path(rewritten))
     for warning in warnings:
         warning.located(text, name)
     return CompiledQuery(
         text=text,
         name=name,
-        syntax=syntax,
+        language=found.name,
+        normal_text=lowered.normal_text,
+        prefixes=lowered.prefixes,
         algebra=lowered.query,
         rewritten=rewritten,
         automaton=automaton,
@@ -96,18 +103,14 @@ def compile_query(text: str, *, name: str = "query", optimisations: Optimisation
     )
 
 
-def _check_moves(automaton: Automaton, syntax: ast.SpaseqQuery, text: str, name: str) -> None:
+def _check_moves(automaton: Automaton, lowered: Lowered, text: str, name: str) -> None:
     try:
         moves(automaton)
     except TooManyWays:
         limit = settings().max_moves
-        error = TooManyMoves(span=_sequence(syntax).span, limit=limit, more=10 * limit)
+        error = TooManyMoves(span=lowered.pattern, limit=limit, more=10 * limit)
         error.located(text, name)
         raise error from None
-
-
-def _sequence(syntax: ast.SpaseqQuery) -> ast.SequenceExpression:
-    return next(clause for clause in syntax.where if isinstance(clause, ast.SequenceExpression))
 
 
 def _rules(optimisations: Optimisations) -> tuple[Rule, ...]:
@@ -118,9 +121,7 @@ def _rules(optimisations: Optimisations) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
-def _warnings(syntax: ast.SpaseqQuery, distribution: Distribution) -> tuple[QueryWarning, ...]:
+def _warnings(lowered: Lowered, distribution: Distribution) -> tuple[QueryWarning, ...]:
     if distribution.unit is not Unit.WHOLE:
         return ()
-    return (
-        NotPartitionable(span=_sequence(syntax).span, reason=distribution.reason, cure=distribution.cure),
-    )
+    return (NotPartitionable(span=lowered.pattern, reason=distribution.reason, cure=distribution.cure),)

@@ -149,8 +149,8 @@ def test_queries_with_other_streams_see_only_their_own(folder: Path) -> None:
         ),
         (["nothing.spaseq", "--stream", "S1=two.nq"], "cannot read nothing.spaseq"),
         (
-            ["rise.spaseq", "--stream", "S1=two.nq", "--language", "rsepql"],
-            "`rsepql` is not part of this version",
+            ["rise.spaseq", "--stream", "S1=two.nq", "--language", "spasek"],
+            "no language `spasek`; did you mean `spaseq`?",
         ),
         (["rise.spaseq", "--stream", "S1=two.nq", "--max-runs", "0"], "0 is not in the range"),
     ],

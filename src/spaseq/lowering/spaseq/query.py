@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import assert_never
 
 from pyoxigraph import Literal
@@ -28,7 +28,7 @@ from spaseq.algebra.expressions import Expression, Var
 from spaseq.algebra.patterns import Bgp
 from spaseq.algebra.structure import bounded_by_gaps
 from spaseq.algebra.visibility import Visibility, result_variables
-from spaseq.errors import QueryWarning, did_you_mean, listed, place
+from spaseq.errors import QueryError, did_you_mean, listed, place
 from spaseq.lowering.errors import (
     BadStart,
     EmptyWindow,
@@ -48,6 +48,7 @@ from spaseq.lowering.errors import (
     UnusedPrefix,
     UnusedStream,
 )
+from spaseq.lowering.languages import Lowered
 from spaseq.lowering.sparql import lower_expression
 from spaseq.lowering.spaseq.durations import MAX_DURATION, microseconds
 from spaseq.lowering.spaseq.gpm import TopLevelBind, lower_whole, separate_binds
@@ -57,18 +58,22 @@ from spaseq.lowering.spaseq.report import Report
 from spaseq.lowering.spaseq.sequence import lower_sequence, names
 from spaseq.lowering.spaseq.variables import Variables
 from spaseq.syntax import ast
-from spaseq.syntax.printer import format_step
+from spaseq.syntax.parser import parse
+from spaseq.syntax.printer import format_query, format_step
 from spaseq.temporal.instants import parse_instant
 
 MAX_EVENTS = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """A query of the event algebra, and what its author should know about it."""
-
-    query: EventQuery
-    warnings: tuple[QueryWarning, ...]
+def compile_text(text: str, name: str) -> Lowered:
+    """Parse, check and lower a SPAseq query; `QueryError` says what is wrong and where."""
+    written = parse(text, name=name)
+    try:
+        return lower(written, text)
+    except QueryError as error:
+        for each in (error, *error.also):
+            each.located(text, name)
+        raise
 
 
 def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
@@ -112,7 +117,14 @@ def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
         partition=partition,
         skip_past=expression.skip_past,
     )
-    return Lowered(query, report.warnings)
+    declared = (each for each in written.prologue.declarations if isinstance(each, ast.PrefixDeclaration))
+    return Lowered(
+        query,
+        report.warnings,
+        format_query(replace(written, prologue=ast.Prologue())),
+        tuple({each.name: each.iri for each in declared}.items()),
+        expression.span,
+    )
 
 
 # --- structure ----------------------------------------------------------------------------------

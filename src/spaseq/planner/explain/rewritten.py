@@ -31,7 +31,6 @@ from spaseq.algebra.events import (
     gpms,
 )
 from spaseq.planner.explain.sparql_text import Spelling
-from spaseq.syntax import ast
 from spaseq.temporal.instants import format_instant
 
 UNITS = (
@@ -43,9 +42,8 @@ UNITS = (
 )
 
 
-def rewritten_text(query: EventQuery, prologue: ast.Prologue) -> str:
+def rewritten_text(query: EventQuery, spelling: Spelling) -> str:
     """The query after all rules; compiling this text gives the same automaton."""
-    spelling = Spelling.of(prologue)
     aliases = {stream.iri: stream.alias for stream in query.streams}
     lines = [f"PREFIX {name}: <{iri}>" for iri, name in sorted(spelling.prefixes, key=lambda row: row[1])]
     lines += form_lines(query.form, spelling)

@@ -7,12 +7,12 @@ datatypes, double parentheses go, and every clause gets its own line.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from spaseq.algebra.expressions import Expression
 from spaseq.algebra.format import format_expression, format_pattern, format_triple
 from spaseq.algebra.patterns import Filter, Pattern, TriplePattern
-from spaseq.syntax import ast
 
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 _RDF_TYPE = "<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>"
@@ -35,10 +35,9 @@ class Spelling:
     prefixes: tuple[tuple[str, str], ...] = field(default=())
 
     @staticmethod
-    def of(prologue: ast.Prologue) -> Spelling:
-        """The spelling of a query; of two equal prefixes the later one counts, as in the query itself."""
-        found = {d.name: d.iri for d in prologue.declarations if isinstance(d, ast.PrefixDeclaration)}
-        rows = sorted(((iri, name) for name, iri in found.items() if iri), key=lambda r: (-len(r[0]), r[1]))
+    def of(prefixes: Iterable[tuple[str, str]]) -> Spelling:
+        """The spelling of a query with these prefixes."""
+        rows = sorted(((iri, name) for name, iri in prefixes if iri), key=lambda r: (-len(r[0]), r[1]))
         return Spelling(tuple(rows))
 
     def iri(self, iri: str) -> str:

@@ -1,0 +1,83 @@
+"""The query languages: how each is recognised, and how its text becomes the event algebra.
+
+A language is a package beside this module whose ``LANGUAGE`` describes it; nothing else lists them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import PurePath
+from pkgutil import iter_modules
+from typing import Final
+
+from spaseq.algebra.events import EventQuery
+from spaseq.errors import InvalidArgument, QueryWarning, Span, did_you_mean, listed
+
+DEFAULT: Final = "spaseq"
+"""The language of a text that nothing tells apart."""
+_NO_WORDS: Final = re.compile(
+    r"""\#[^\n]*|<[^<>\s]*>|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|[?$@][\w-]+|[\w.-]*:[\w.-]*"""
+)
+"""What stands between keywords: comments, IRIs, strings, variables, language tags, prefixed names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """What every stage after the languages works with: a query of the event algebra and what its text says of it."""
+
+    query: EventQuery
+    warnings: tuple[QueryWarning, ...]
+    normal_text: str
+    """The text without what carries no meaning: comments, layout, prefixes."""
+    prefixes: tuple[tuple[str, str], ...]
+    """The names that the text gives to IRIs, in its order."""
+    pattern: Span
+    """Where the text says what is looked for: the place of warnings about the whole query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A query language over the SPARQL core.
+
+    ``compile`` parses, checks and lowers a text; the second argument is the name that errors show. ``words`` are keywords
+    that no other language has.
+    """
+
+    name: str
+    extensions: tuple[str, ...]
+    words: frozenset[str]
+    compile: Callable[[str, str], Lowered]
+
+
+@cache
+def language_names() -> tuple[str, ...]:
+    """The names of all languages."""
+    package = import_module("spaseq.lowering")
+    return tuple(sorted(module.name for module in iter_modules(package.__path__) if module.ispkg))
+
+
+@cache
+def find_language(name: str) -> Language:
+    """The language of that name."""
+    if name not in language_names():
+        hint = did_you_mean(name, language_names())
+        raise InvalidArgument(f"no language `{name}`{hint}; there are: {listed(language_names())}")
+    found = import_module(f"spaseq.lowering.{name}").LANGUAGE
+    assert isinstance(found, Language)
+    return found
+
+
+def language_of(text: str, path: str = "") -> Language:
+    """The language of a query: by the extension of its file, else by the words that only one language has."""
+    languages = [find_language(name) for name in language_names()]
+    suffix = PurePath(path).suffix.lower()
+    for language in languages:
+        if suffix in language.extensions:
+            return language
+    words = set(re.findall(r"[A-Z_]+", _NO_WORDS.sub(" ", text).upper()))
+    known = [language for language in languages if words & language.words]
+    return known[0] if len(known) == 1 else find_language(DEFAULT)

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from spaseq.algebra.expressions import Expression, Var
 from spaseq.algebra.patterns import Pattern, TriplePattern
 from spaseq.errors import NOWHERE, Span
+from spaseq.model.forms import Stream
 
 
 class Contiguity(Enum):
@@ -264,12 +265,6 @@ class AskForm:
 
 
 Form: TypeAlias = SelectForm | ConstructForm | AskForm
-
-
-@dataclass(frozen=True, slots=True)
-class Stream:
-    alias: str
-    iri: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def read_events(query: CompiledQuery) -> list[GraphEvent]:
 
     found = [
         event
-        for stream in query.rewritten.streams
+        for stream in query.streams
         for event in read_graph_events(FOLDER / STREAMS[stream.alias], stream=stream.iri)
     ]
     return sorted(found, key=lambda event: event.time)
@@ -119,7 +119,7 @@ def _plan(query: CompiledQuery) -> str:
 
 
 def _event_rows(query: CompiledQuery, events: list[GraphEvent]) -> list[Cells]:
-    aliases = {stream.iri: stream.alias for stream in query.rewritten.streams}
+    aliases = {stream.iri: stream.alias for stream in query.streams}
     spelling = _spelling(query)
     return [
         ("time", "stream", "event"),

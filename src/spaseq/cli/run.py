@@ -108,8 +108,8 @@ def _request(given: Arguments) -> RunRequest:
             "standard input cannot be a query and a stream at once; put the query in a file"
         )
     queries = _queries(given)
-    names = {name for item in queries for s in item.query.rewritten.streams for name in (s.alias, s.iri)}
-    graphs = {iri for item in queries for iri in _graphs(item)}
+    names = {name for item in queries for s in item.query.streams for name in (s.alias, s.iri)}
+    graphs = {iri for item in queries for iri in item.query.knowledge[0]}
     if given["follow"] and given["layout"] == "dataset":
         raise InvalidArgument(
             "--layout dataset needs whole files, and --follow reads them as they grow; leave out one of the two"
@@ -183,12 +183,6 @@ def _queries(given: Arguments) -> tuple[NamedQuery, ...]:
 
     compiled = [compile_or_exit(path, given["language"]) for path in given["queries"]]
     return tuple(map(NamedQuery, labels(given["queries"]), compiled))
-
-
-def _graphs(item: NamedQuery) -> tuple[str, ...]:
-    from spaseq.algebra.visibility import knowledge_graphs
-
-    return knowledge_graphs(item.query.rewritten)[0]
 
 
 # --- while it runs, and after ---------------------------------------------------------------------

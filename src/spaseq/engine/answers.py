@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import assert_never
 
 import numpy as np
 import numpy.typing as npt
 from pyoxigraph import BlankNode, Triple
 
-from spaseq.algebra.events import AskForm, ConstructForm, Form, SelectForm
+from spaseq.algebra.events import ConstructForm, SelectForm
 from spaseq.algebra.expressions import Constant, GpmFunction, Iterated, Term, Var
-from spaseq.algebra.patterns import TriplePattern
 from spaseq.algebra.scope import expression_variables
 from spaseq.automaton.evaluator import Evaluator
 from spaseq.automaton.stage import Found
@@ -237,26 +235,12 @@ def _events(program: Program, found: Found, log: EventLog) -> list[Matched]:
 # --- at the edge --------------------------------------------------------------------------------
 
 
-def reported(form: Form) -> list[str]:
-    """The variables whose values an answer shows: those of SELECT, or those of the template of CONSTRUCT."""
-    match form:
-        case SelectForm(items):
-            return [item.variable.name for item in items]
-        case ConstructForm(template):
-            nodes = (node for t in template for node in (t.subject, t.predicate, t.object))
-            names = (node.name for node in nodes if isinstance(node, Var) and not node.hidden)
-            return list(dict.fromkeys(names))
-        case AskForm():
-            return []
-        case _:
-            assert_never(form)
-
-
 def answer_keys(
-    form: Form, answers: Answers, normal_text: str, text_of: Callable[[int], str]
+    program: Program, answers: Answers, normal_text: str, text_of: Callable[[int], str]
 ) -> Iterator[bytes]:
     """The keys of answers whose events have digests; ``text_of`` gives a term by its id."""
-    columns = [(name, answers.columns[name].tolist()) for name in reported(form) if name in answers.columns]
+    shown = [name for name in program.query.form.variables if name in answers.columns]
+    columns = [(name, answers.columns[name].tolist()) for name in shown]
     for row, events in enumerate(answers.events):
         yield match_key(
             normal_text,
@@ -277,8 +261,8 @@ def matches(
 
     ``first`` is how many answers there were before; it keeps the blank nodes of CONSTRUCT apart without identities.
     """
-    form, streams = program.query.rewritten.form, program.streams
-    keys = answer_keys(form, answers, normal_text, dictionary.ntriples)
+    form, streams = program.query.form.kind, program.streams
+    keys = answer_keys(program, answers, normal_text, dictionary.ntriples)
     for row in range(len(answers)):
         dictionary.require(answers.generation)
         bindings = {
@@ -290,9 +274,9 @@ def matches(
             key = next(keys)
             identity = match_identity(key, numbering.next(int(answers.time[row]), key))
         triples = None
-        if isinstance(form, ConstructForm):
+        if form == "construct":
             label = identity.rsplit(":", 1)[-1][:16] or f"{answers.time[row]}-{first + row}"
-            triples, bindings = constructed(form.template, bindings, label), {}
+            triples, bindings = constructed(program, bindings, label), {}
         yield Match(
             int(answers.time[row]),
             int(answers.start[row]),
@@ -304,16 +288,16 @@ def matches(
             triples,
             identity,
             program.query.name,
-            True if isinstance(form, AskForm) else None,
+            True if form == "ask" else None,
         )
 
 
-def constructed(
-    template: tuple[TriplePattern, ...], mapping: dict[str, Term], label: str
-) -> frozenset[Triple]:
-    """The template under a mapping; triples that are unbound or ill-formed are left out."""
+def constructed(program: Program, mapping: dict[str, Term], label: str) -> frozenset[Triple]:
+    """The template of CONSTRUCT under a mapping; triples that are unbound or ill-formed are left out."""
+    form = program.query.rewritten.form
+    assert isinstance(form, ConstructForm)
     triples = set()
-    for pattern in template:
+    for pattern in form.template:
         terms = [_node(node, mapping, label) for node in (pattern.subject, pattern.predicate, pattern.object)]
         try:
             triples.add(Triple(*terms))  # type: ignore[arg-type]

@@ -204,7 +204,7 @@ class Engine:
 
     def _plain(self, event: Event | GraphEvent) -> GraphEvent:
         """The event under its stream's IRI, its blank nodes local."""
-        for stream in self.query.rewritten.streams:
+        for stream in self.query.streams:
             if event.stream in (stream.alias, stream.iri):
                 if isinstance(event, Event):
                     return event.to_graph_event(stream.iri, self.dictionary)
@@ -213,7 +213,7 @@ class Engine:
                     stream.iri, time, event.triples, event.name, event.source, event.position
                 )
                 return localised(renamed, self.dictionary)
-        known = listed(stream.alias for stream in self.query.rewritten.streams)
+        known = listed(stream.alias for stream in self.query.streams)
         raise InvalidArgument(f"the query declares no stream `{event.stream}`; it declares {known}")
 
     # --- work -----------------------------------------------------------------------------------

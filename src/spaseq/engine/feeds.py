@@ -14,7 +14,6 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.algebra.events import Stream
 from spaseq.engine.encode import encode_pushed
 from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
 from spaseq.errors import InvalidArgument, SpaseqError
@@ -22,6 +21,7 @@ from spaseq.io.survey import NEVER, Survey
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import Event, GraphEvent, checked_event, checked_instant, localised, warn_of_unit
+from spaseq.model.forms import Stream
 from spaseq.settings import settings
 
 Batches: TypeAlias = Callable[[], Iterator[EventBatch]]

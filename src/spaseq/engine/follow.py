@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from spaseq.algebra.events import Stream
 from spaseq.engine.bookmarks import Bookmark, tail_of
 from spaseq.engine.inputs import StreamInput, as_paths
 from spaseq.engine.opening import InputOptions, StreamFiles
@@ -27,6 +26,7 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.growing import START, UNKNOWN, Cut, Span, complete_part, cut_at_end, is_packed, recounted
 from spaseq.io.readers import check_source
 from spaseq.io.sources import PathLike, Source, find_sources, is_pipe
+from spaseq.model.forms import Stream
 
 INTERVAL: Final = 0.5
 """Seconds between two looks."""

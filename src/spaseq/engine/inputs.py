@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from spaseq.algebra.events import Stream
 from spaseq.errors import InvalidArgument, described, did_you_mean
 from spaseq.io.sources import PathLike
 from spaseq.model.events import Events
+from spaseq.model.forms import Stream
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.temporal.durations import parse_duration
 from spaseq.temporal.instants import LAST_INSTANT
@@ -33,7 +33,7 @@ def declared_streams(queries: Sequence[NamedQuery]) -> tuple[Stream, ...]:
     """The streams that the queries declare together, in order of declaration; one per IRI."""
     found: dict[str, Stream] = {}
     for item in queries:
-        for stream in item.query.rewritten.streams:
+        for stream in item.query.streams:
             found.setdefault(stream.iri, stream)
     return tuple(found.values())
 
@@ -59,7 +59,7 @@ def resolve_streams(
 
 
 def _iri_of(name: str, queries: Sequence[NamedQuery]) -> str:
-    streams = [(item, stream) for item in queries for stream in item.query.rewritten.streams]
+    streams = [(item, stream) for item in queries for stream in item.query.streams]
     found = {stream.iri: item for item, stream in streams if name in (stream.alias, stream.iri)}
     if len(found) == 1:
         return next(iter(found))

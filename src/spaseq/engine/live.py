@@ -14,12 +14,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from spaseq.algebra.events import Stream
 from spaseq.engine.opening import StreamFiles
 from spaseq.io.growing import START, UNKNOWN, Cut, Span, complete_part, cut_at_end, is_packed
 from spaseq.io.options import ReadOptions
 from spaseq.io.pipes import Pipe, spool_name
 from spaseq.io.sources import PipeSource, Source
+from spaseq.model.forms import Stream
 from spaseq.settings import settings
 
 INTERVAL: Final = 0.05

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pyoxigraph import Literal
 
-from spaseq.algebra.events import AskForm, EventWindow, SelectForm
+from spaseq.algebra.events import EventWindow
 from spaseq.automaton.occurrences import Assembler
 from spaseq.automaton.stage import Found, SequenceStage
 from spaseq.automaton.tables import ValueArrays, constants
@@ -152,8 +152,8 @@ class Machine:
     @property
     def _holds_answers(self) -> bool:
         """True if an answer is certain only when its instant is over: DISTINCT, ASK and skipping choose among several."""
-        query = self.program.query.rewritten
-        return self._is_distinct or isinstance(query.form, AskForm) or query.skip_past
+        query = self.program.query
+        return query.form.compares or query.rewritten.skip_past
 
     def step(self, batch: EventBatch, now: int) -> Iterator[Answers]:
         """Handle events in time order; events at ``now`` may still come, earlier ones may not.
@@ -258,7 +258,7 @@ class Machine:
         ready = answers.take(over)
         if query.skip_past:
             ready = skipping(ready, self.stage.memory.keys.skipped)
-        if isinstance(query.form, AskForm):
+        if self.program.query.form.kind == "ask":
             ready = (
                 first_only(self._distinct(ready))
                 if not self.answered
@@ -272,19 +272,16 @@ class Machine:
         """Keep only the open answers that may be reported, when they have doubled."""
         if sum(map(len, self._open)) > 2 * self._chosen + settings().slice_matches:
             chosen = self._distinct(stacked(self._open))
-            is_ask = isinstance(self.program.query.rewritten.form, AskForm)
-            self.open_answers = first_only(chosen) if is_ask else chosen
+            self.open_answers = first_only(chosen) if self.program.query.form.kind == "ask" else chosen
 
     @property
     def _is_distinct(self) -> bool:
-        form = self.program.query.rewritten.form
-        return isinstance(form, SelectForm) and form.distinct
+        return self.program.query.form.distinct
 
     def _distinct(self, answers: Answers) -> Answers:
         if self.numbering is None:
             return distinct(answers)
-        form = self.program.query.rewritten.form
-        keys = answer_keys(form, answers, self._normal_text, self.dictionary.ntriples)
+        keys = answer_keys(self.program, answers, self._normal_text, self.dictionary.ntriples)
         return distinct(answers, [match_identity(key, 0) for key in keys])
 
     def matches(self, answers: Answers) -> Iterator[Match]:

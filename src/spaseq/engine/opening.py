@@ -10,7 +10,6 @@ from typing import Final
 
 import numpy as np
 
-from spaseq.algebra.events import Stream
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.feeds import Batches, Feed, LateFeed, SurveyedFile, WholeFeed, pushed_batches
 from spaseq.engine.inputs import StreamInput, as_paths
@@ -27,6 +26,7 @@ from spaseq.io.survey import Survey, survey
 from spaseq.io.unreadable import unreadable_input
 from spaseq.model.batch import EventBatch
 from spaseq.model.events import Events, as_events
+from spaseq.model.forms import Stream
 from spaseq.settings import settings
 
 _PACKED: Final = 10

@@ -9,14 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from spaseq.algebra.events import SelectForm
 from spaseq.engine.answers import Answers
 from spaseq.engine.inputs import NamedQuery
-from spaseq.engine.session import QueryRun, Session, form_of
+from spaseq.engine.session import QueryRun, Session
 from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.result_json import ColumnLines
 from spaseq.io.results import (
-    Form,
     OutputFormat,
     ResultWriter,
     compression_of,
@@ -25,6 +23,7 @@ from spaseq.io.results import (
     result_writer,
 )
 from spaseq.io.written import Digest, Written, cut_to_written
+from spaseq.model.forms import Form
 
 if TYPE_CHECKING:
     from spaseq.engine.request import RunRequest
@@ -123,7 +122,7 @@ def _packer(file: BinaryIO, compression: str | None) -> BinaryIO | None:
 
 def chosen_format(request: RunRequest) -> OutputFormat:
     """The output format: as asked, else by the name of the output, else by the forms of the queries."""
-    forms = {form_of(query) for query in request.queries}
+    forms = {query.query.form.kind for query in request.queries}
     by_name = None if request.output is None else format_by_name(request.output)
     asked = request.output_format or by_name
     _check_kept(request, asked)
@@ -180,12 +179,12 @@ class Sink:
         self._by_columns = output_format == "jsonl" and not provenance
         forms: dict[Form, list[NamedQuery]] = {}
         for query in queries:
-            forms.setdefault(form_of(query), []).append(query)
+            forms.setdefault(query.query.form.kind, []).append(query)
         self._writers: dict[Form, ResultWriter] = {
             form: result_writer(
                 output_format,
                 cast("BinaryIO", out),
-                variables=_variables(members),
+                variables=variables_of(members),
                 form=form,
                 provenance=provenance,
                 several=self._several,
@@ -226,8 +225,7 @@ class Sink:
             writer.close()
 
 
-def _variables(queries: Sequence[NamedQuery]) -> tuple[str, ...]:
+def variables_of(queries: Sequence[NamedQuery]) -> tuple[str, ...]:
     """The variables of all SELECT clauses, each once."""
-    forms = (query.query.rewritten.form for query in queries)
-    names = (item.variable.name for form in forms if isinstance(form, SelectForm) for item in form.items)
-    return tuple(dict.fromkeys(names))
+    forms = (query.query.form for query in queries if query.query.form.kind == "select")
+    return tuple(dict.fromkeys(name for form in forms for name in form.variables))

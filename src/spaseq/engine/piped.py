@@ -8,12 +8,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from spaseq.algebra.events import Stream
 from spaseq.engine.inputs import StreamInput, as_paths
 from spaseq.engine.opening import InputOptions, Opened, StreamFiles, find_inputs
 from spaseq.errors import InvalidArgument
 from spaseq.io.pipes import kept_in
 from spaseq.io.sources import PipeSource, Source, is_pipe
+from spaseq.model.forms import Stream
 
 
 def check_pipes(pipes: Sequence[tuple[Stream, PipeSource]], *, again: bool = False) -> None:

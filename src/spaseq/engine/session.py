@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 from pyoxigraph import Literal
 
-from spaseq.algebra.events import AskForm, ConstructForm
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.answers import Answers
 from spaseq.engine.compaction import Compaction
@@ -18,7 +17,6 @@ from spaseq.engine.inputs import NamedQuery, declared_streams
 from spaseq.engine.machine import Machine, MachineOptions, check_limits
 from spaseq.engine.reorder import in_order
 from spaseq.engine.replay import Portion
-from spaseq.io.results import Form
 from spaseq.model.batch import EventBatch
 from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
@@ -36,14 +34,6 @@ class Holder(Protocol):
         """Follow a compaction of the dictionary."""
 
 
-def form_of(query: NamedQuery) -> Form:
-    """What a query answers with."""
-    form = query.query.rewritten.form
-    if isinstance(form, AskForm):
-        return "ask"
-    return "construct" if isinstance(form, ConstructForm) else "select"
-
-
 class QueryRun:
     """One query of a session at work."""
 
@@ -55,7 +45,7 @@ class QueryRun:
         streams: Sequence[str],
     ) -> None:
         self.name = query.name
-        self.form = form_of(query)
+        self.form = query.query.form.kind
         self.program = program
         self.machine = machine
         self.matches = 0
@@ -121,7 +111,7 @@ class Session:
         programs = [build_program(item.query) for item in queries]
         for program in programs:
             knowledge.require(program.knowledge[0])
-        self._identified = options.with_events or any(form_of(item) == "construct" for item in queries)
+        self._identified = options.with_events or any(item.query.form.kind == "construct" for item in queries)
         self.needed = None if self._identified else _needed(programs)
         """The predicates that readers must keep; None for all."""
         texts = [f"<{iri}>" for iri in sorted(self.needed or ())]
@@ -135,7 +125,7 @@ class Session:
     def _machine(
         self, item: NamedQuery, program: Program, knowledge: Knowledge, now: Literal, options: SessionOptions
     ) -> Machine:
-        identified = options.with_events or form_of(item) == "construct"
+        identified = options.with_events or item.query.form.kind == "construct"
         machine = MachineOptions(
             options.max_runs, options.compile_kernels, identified, identified, self.budget
         )

@@ -15,7 +15,6 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.algebra.events import ConstructForm, SelectForm
 from spaseq.automaton.occurrences import OPEN_FIELDS, Occurrences
 from spaseq.automaton.state import KEY_FIELDS
 from spaseq.automaton.tables import INSTANT, PARTIALS, RUNS, STORE_FIELDS, check_store, store_sizes
@@ -300,10 +299,10 @@ def _check(machine: Machine, header: Mapping[str, Any], arrays: Arrays, terms: i
 
 def _columns(machine: Machine) -> list[str]:
     """The variables of answers that wait."""
-    form = machine.program.query.rewritten.form
-    if isinstance(form, SelectForm):
-        return [item.variable.name for item in form.items]
-    return list(machine.program.sequence.variables) if isinstance(form, ConstructForm) else []
+    program = machine.program
+    return list(
+        program.sequence.variables if program.query.form.kind == "construct" else program.query.form.variables
+    )
 
 
 def _check_log(machine: Machine, arrays: Arrays, used: npt.NDArray[np.int64]) -> None:

@@ -8,7 +8,8 @@ from typing import Any, BinaryIO, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spaseq.io.results import Form, column_names
+from spaseq.io.results import column_names
+from spaseq.model.forms import Form
 from spaseq.model.matches import Match
 from spaseq.settings import settings
 

@@ -14,12 +14,12 @@ from pyoxigraph import Literal as LiteralTerm
 from spaseq.errors import InvalidArgument, did_you_mean
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.io.result_json import events_json, match_line, no_match_line, term_json, text_json
+from spaseq.model.forms import Form
 from spaseq.model.matches import Match
 from spaseq.model.terms import Term
 from spaseq.temporal.instants import XSD, format_instant
 
 OutputFormat: TypeAlias = Literal["jsonl", "csv", "sparql-json", "parquet", "nquads", "trig"]
-Form: TypeAlias = Literal["select", "ask", "construct"]
 
 OUTPUT_FORMATS: Final[tuple[OutputFormat, ...]] = get_args(OutputFormat)
 COMPRESSIONS: Final = (".gz", ".zst")

@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from spaseq.algebra.events import EventQuery
+from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, Form, SelectForm
+from spaseq.algebra.expressions import Var
 from spaseq.algebra.rules import RULES, Rule, rewrite
 from spaseq.algebra.rules.keep_filters import keep_filters
 from spaseq.algebra.rules.order_edges import order_edges
 from spaseq.algebra.rules.push_filters import push_filters
 from spaseq.algebra.rules.split_filters import split_filters
+from spaseq.algebra.visibility import knowledge_graphs
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
 from spaseq.errors import InvalidArgument, QueryWarning
 from spaseq.lowering.errors import NotPartitionable, TooManyMoves
 from spaseq.lowering.languages import Lowered, find_language, language_of
+from spaseq.model.forms import ResultForm, Stream
 from spaseq.planner.distribution import Distribution, Unit, distribute
 from spaseq.planner.fast_path import outside_fast_path
 from spaseq.planner.optimisations import ALL, Optimisations
@@ -33,6 +36,8 @@ class CompiledQuery:
     """The query's text without what carries no meaning: comments, layout, prefixes."""
     prefixes: tuple[tuple[str, str], ...]
     """The names that the text gives to IRIs."""
+    form: ResultForm
+    """What the query gives."""
     algebra: EventQuery
     """Straight from lowering, before any rule: what the reference implementation evaluates."""
     rewritten: EventQuery
@@ -40,6 +45,16 @@ class CompiledQuery:
     distribution: Distribution
     warnings: tuple[QueryWarning, ...]
     optimisations: Optimisations = ALL
+
+    @property
+    def streams(self) -> tuple[Stream, ...]:
+        """The declared streams, in order."""
+        return self.rewritten.streams
+
+    @property
+    def knowledge(self) -> tuple[tuple[str, ...], bool]:
+        """The background graphs it names, and whether it reads all of them."""
+        return knowledge_graphs(self.rewritten)
 
     @property
     def fingerprint(self) -> str:
@@ -94,6 +109,7 @@ def compile_query(
         language=found.name,
         normal_text=lowered.normal_text,
         prefixes=lowered.prefixes,
+        form=_form(rewritten.form),
         algebra=lowered.query,
         rewritten=rewritten,
         automaton=automaton,
@@ -101,6 +117,18 @@ def compile_query(
         warnings=tuple(sorted(warnings, key=lambda warning: (warning.span.start, warning.code))),
         optimisations=optimisations,
     )
+
+
+def _form(form: Form) -> ResultForm:
+    match form:
+        case SelectForm(items, distinct):
+            return ResultForm("select", tuple(item.variable.name for item in items), distinct)
+        case ConstructForm(template):
+            nodes = (node for t in template for node in (t.subject, t.predicate, t.object))
+            names = (node.name for node in nodes if isinstance(node, Var) and not node.hidden)
+            return ResultForm("construct", tuple(dict.fromkeys(names)))
+        case AskForm():
+            return ResultForm("ask")
 
 
 def _check_moves(automaton: Automaton, lowered: Lowered, text: str, name: str) -> None:

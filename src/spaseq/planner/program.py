@@ -17,7 +17,7 @@ from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Iterated, Var, walk
 from spaseq.algebra.patterns import Bgp, Node, TriplePattern
 from spaseq.algebra.scope import triple_variables
-from spaseq.algebra.visibility import certain, key_triples, knowledge_graphs, needed_variables
+from spaseq.algebra.visibility import certain, key_triples, needed_variables
 from spaseq.automaton.program import SequenceProgram, sequence_program
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import NO_KNOWLEDGE, PatternPlan, compile_pattern
@@ -67,12 +67,12 @@ class Program:
     @property
     def streams(self) -> tuple[str, ...]:
         """The IRIs of the declared streams, in order."""
-        return tuple(stream.iri for stream in self.query.rewritten.streams)
+        return tuple(stream.iri for stream in self.query.streams)
 
     @property
     def knowledge(self) -> tuple[tuple[str, ...], bool]:
         """The background graphs it names, and whether it reads all of them."""
-        return knowledge_graphs(self.query.rewritten)
+        return self.query.knowledge
 
     @property
     def tells_events(self) -> bool:

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spaseq.algebra.events import AskForm, ConstructForm, SelectForm
 from spaseq.engine.answers import Answers, answer_keys, constructed
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import Numbering, match_identity
@@ -76,7 +75,7 @@ class AnswerRows:
     def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
         """The rows of some answers."""
         dictionary.require(answers.generation)
-        form = self._task.program.query.rewritten.form
+        form = self._task.program.query.form.kind
         identities = self._identities(answers, dictionary)
         time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)
         columns: dict[str, pa.Array] = {}
@@ -85,22 +84,22 @@ class AnswerRows:
         if self._compares:
             columns |= self._route(answers, list(exact.values()), identities)
         triples = None
-        if isinstance(form, ConstructForm):
-            triples = self._triples(form, answers, dictionary, identities)
+        if form == "construct":
+            triples = self._triples(answers, dictionary, identities)
         truth = pa.array([True] * len(answers), pa.bool_())
         if self._together:
             columns["query"] = pa.array([self._task.name] * len(answers), pa.string())
             columns |= {"time": time, "start": start}
-            columns["bindings"] = _maps(texts, len(answers), wanted=isinstance(form, SelectForm))
+            columns["bindings"] = _maps(texts, len(answers), wanted=form == "select")
             columns["triples"] = triples if triples is not None else pa.nulls(len(answers), ARROW_TRIPLES)
-            columns["boolean"] = truth if isinstance(form, AskForm) else pa.nulls(len(answers), pa.bool_())
-        elif isinstance(form, ConstructForm):
+            columns["boolean"] = truth if form == "ask" else pa.nulls(len(answers), pa.bool_())
+        elif form == "construct":
             columns |= {"time": time, "triples": triples}
         else:
             columns |= {"time": time, "start": start}
             # Columns are found by place, so that no variable's name can get in the way of another column.
             columns |= {f"?{name}": text for name, text in texts.items()}
-            if isinstance(form, AskForm):
+            if form == "ask":
                 columns["boolean"] = truth
         if self._job.provenance:
             columns["match"] = pa.array(identities, pa.string())
@@ -131,9 +130,9 @@ class AnswerRows:
         """The identities of answers, or their keys if equal ones may lie elsewhere; instants come whole."""
         if not self._job.provenance:
             return []
-        form, numbering = self._task.program.query.rewritten.form, Numbering()
+        program, numbering = self._task.program, Numbering()
         keys = answer_keys(
-            form, answers, self._normal_text, lambda term: without_place(dictionary.ntriples(term))
+            program, answers, self._normal_text, lambda term: without_place(dictionary.ntriples(term))
         )
         if self._numbered_later:
             return [key.hex() for key in keys]
@@ -160,7 +159,6 @@ class AnswerRows:
 
     def _triples(
         self,
-        form: ConstructForm,
         answers: Answers,
         dictionary: TermDictionary,
         identities: list[str],
@@ -177,7 +175,7 @@ class AnswerRows:
                 if identities
                 else f"{self._query}-{self._bucket}-{self._serial + row}{self._place}"
             )
-            triples = constructed(form.template, bindings, label)
+            triples = constructed(self._task.program, bindings, label)
             graphs.append([{"s": str(t.subject), "p": str(t.predicate), "o": str(t.object)} for t in triples])
         return pa.array(graphs, ARROW_TRIPLES)
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from spaseq.algebra.events import SelectForm
 from spaseq.engine.checkpoint import hold
 from spaseq.engine.embedded import as_knowledge
 from spaseq.engine.identity import files_identity
@@ -19,7 +18,6 @@ from spaseq.engine.notices import Tell, silent
 from spaseq.engine.output import chosen_format
 from spaseq.engine.piped import check_pipes
 from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
-from spaseq.engine.session import form_of
 from spaseq.errors import InvalidArgument
 from spaseq.io.pipes import kept_in
 from spaseq.io.sources import PipeSource, Source, find_sources, is_pipe
@@ -196,7 +194,9 @@ class SparkRun:
     @property
     def identified(self) -> bool:
         """True if matches must name their events and themselves; CONSTRUCT names its graphs by them."""
-        return self.request.provenance or any(form_of(query) == "construct" for query in self.request.queries)
+        return self.request.provenance or any(
+            query.query.form.kind == "construct" for query in self.request.queries
+        )
 
     def options(self, folder: Path) -> dict[str, Any]:
         """What `read_events` and `match_all` have in common; bad events are kept in this folder."""
@@ -205,8 +205,8 @@ class SparkRun:
     @property
     def by_lines(self) -> bool:
         """True if workers can write the lines of the output themselves."""
-        forms = [query.query.rewritten.form for query in self.request.queries]
-        plain = all(isinstance(form, SelectForm) and not form.distinct for form in forms)
+        forms = [query.query.form for query in self.request.queries]
+        plain = all(form.kind == "select" and not form.distinct for form in forms)
         return plain and self.format == "jsonl" and not self.request.provenance
 
     def answers(self, streams: Mapping[str, DataFrame | FileParts], folder: Path, **more: Any) -> DataFrame:

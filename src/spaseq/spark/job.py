@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 
 from pyoxigraph import Literal
 
-from spaseq.algebra.events import AskForm, Assignment, SelectForm
+from spaseq.algebra.events import Assignment
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.answers import reported
 from spaseq.errors import InvalidArgument, listed
 from spaseq.io.bad_input import Policy
 from spaseq.io.options import ReadOptions
@@ -38,18 +37,17 @@ class Task:
 
     @property
     def is_ask(self) -> bool:
-        return isinstance(self.program.query.rewritten.form, AskForm)
+        return self.program.query.form.kind == "ask"
 
     @property
     def is_distinct(self) -> bool:
         """True if answers of different buckets must still be compared."""
-        form = self.program.query.rewritten.form
-        return isinstance(form, AskForm) or (isinstance(form, SelectForm) and form.distinct)
+        return self.program.query.form.compares
 
     @property
     def splits_equals(self) -> bool:
         """True if matches that are equal in all they report may lie in different buckets: their keys are not reported."""
-        shown = reported(self.program.query.rewritten.form)
+        shown = self.program.query.form.variables
         return not self.is_distinct and not set(self.routing.variables) <= set(shown)
 
 
@@ -114,14 +112,12 @@ def make_tasks(
     queries: Mapping[str, CompiledQuery], buckets: int, *, streaming: bool = False
 ) -> tuple[tuple[Task, ...], tuple[str, ...]]:
     """The tasks of some queries, and the IRIs of all their streams."""
-    streams = tuple(
-        dict.fromkeys(stream.iri for query in queries.values() for stream in query.rewritten.streams)
-    )
+    streams = tuple(dict.fromkeys(stream.iri for query in queries.values() for stream in query.streams))
     tasks = []
     for number, (name, query) in enumerate(queries.items()):
         program = build_program(query)
         # An endless ASK must keep that it has answered, so its rows go to one bucket.
-        alone = streaming and isinstance(query.rewritten.form, AskForm)
+        alone = streaming and query.form.kind == "ask"
         routing = routing_of(program, buckets, number, one_place=alone)
         tasks.append(
             Task(
@@ -150,7 +146,7 @@ def stream_numbers(
     """For every given stream, named by alias or IRI, its number; complains about too few and too many."""
     names: dict[str, set[str]] = {}
     for query in queries:
-        for stream in query.rewritten.streams:
+        for stream in query.streams:
             names.setdefault(stream.iri, set()).add(stream.iri)
             names.setdefault(stream.alias, set()).add(stream.iri)
     numbers: dict[str, int] = {}

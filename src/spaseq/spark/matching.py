@@ -129,7 +129,7 @@ def match(
         max_lead=max_lead,
         metrics=metrics,
     )
-    form = compiled.rewritten.form
+    form = compiled.form
     columns = answer_columns(form, provenance=provenance)
     rows = RowForm(together=False)
     answers = answers_of({compiled.name: compiled}, streams, knowledge, columns, options, rows)

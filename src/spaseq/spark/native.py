@@ -8,8 +8,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from spaseq.algebra.events import Form, SelectForm
 from spaseq.errors import InvalidArgument, listed
+from spaseq.model.forms import ResultForm
 from spaseq.spark.schemas import column_names
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -28,12 +28,12 @@ _TYPES: Final = {
 
 
 def as_native(
-    answers: DataFrame, form: Form, native: bool | Mapping[str, str], *, provenance: bool
+    answers: DataFrame, form: ResultForm, native: bool | Mapping[str, str], *, provenance: bool
 ) -> DataFrame:
     """The answers with some columns as SQL values; a term that the type cannot hold is NULL."""
-    if not native or not isinstance(form, SelectForm):
+    if not native or form.kind != "select":
         return answers
-    variables = [item.variable.name for item in form.items]
+    variables = list(form.variables)
     columns = dict(zip(variables, column_names(variables, provenance=provenance), strict=True))
     wanted = native if isinstance(native, Mapping) else dict.fromkeys(variables, "variant")
     unknown = [name for name in wanted if name not in columns]

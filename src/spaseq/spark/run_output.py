@@ -8,18 +8,17 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from spaseq.algebra.events import SelectForm
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.notices import Notices, Tell, kind_of, silent
-from spaseq.engine.output import Output
+from spaseq.engine.output import Output, variables_of
 from spaseq.engine.request import RunRequest, Status
-from spaseq.engine.session import form_of
 from spaseq.engine.summary import summarised
 from spaseq.io.bad_input import BadInput
 from spaseq.io.quarantine import QuarantineFile
-from spaseq.io.results import Form, OutputFormat, ResultWriter, result_writer
+from spaseq.io.results import OutputFormat, ResultWriter, result_writer
 from spaseq.io.sample import sampled_predicates
 from spaseq.io.sources import Source, is_cut_short
+from spaseq.model.forms import Form
 from spaseq.spark.answer_files import merged
 from spaseq.spark.line_files import merged_lines
 from spaseq.spark.run_folder import Record
@@ -51,12 +50,12 @@ class Writing:
         self._several = len(request.queries) > 1
         forms: dict[Form, list[NamedQuery]] = {}
         for query in request.queries:
-            forms.setdefault(form_of(query), []).append(query)
+            forms.setdefault(query.query.form.kind, []).append(query)
         self._writers: dict[Form, ResultWriter] = {
             form: result_writer(
                 output_format,
                 cast(BinaryIO, self._out),
-                variables=_variables(members),
+                variables=variables_of(members),
                 form=form,
                 provenance=request.provenance,
                 several=self._several,
@@ -82,7 +81,7 @@ class Writing:
                 self.record.matches[f"{number}"] = self.record.matches.get(f"{number}", 0) + count
         for name, match in merged(answers):
             query = self._names[name]
-            self._writers[form_of(query)].write(match, query.name if self._several else None)
+            self._writers[query.query.form.kind].write(match, query.name if self._several else None)
             self.record.matches[name] = self.record.matches.get(name, 0) + 1
         self._out.flush()
         bad = sorted((folder / BAD).glob(f"*-{batch:06d}-*.jsonl"))
@@ -115,7 +114,7 @@ class Writing:
     def finish(self) -> None:
         """Write what is known at the end of a finite input, and what closes a document."""
         for name, query in self._names.items():
-            if form_of(query) == "ask" and not self.record.matches.get(name):
+            if query.query.form.kind == "ask" and not self.record.matches.get(name):
                 self._writers["ask"].no_match(query.name if self._several else None)
         self.close()
 
@@ -144,10 +143,4 @@ class Writing:
     @property
     def answered(self) -> bool:
         """True if all queries are ASK and have their answer."""
-        return all(form_of(q) == "ask" and self.record.matches.get(n) for n, q in self._names.items())
-
-
-def _variables(queries: list[NamedQuery]) -> tuple[str, ...]:
-    forms = (query.query.rewritten.form for query in queries)
-    names = (item.variable.name for form in forms if isinstance(form, SelectForm) for item in form.items)
-    return tuple(dict.fromkeys(names))
+        return all(q.query.form.kind == "ask" and self.record.matches.get(n) for n, q in self._names.items())

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from spaseq.algebra.events import AskForm, ConstructForm, Form, SelectForm
+from spaseq.model.forms import ResultForm
 
 BLOCKS: Final = StructType(
     [
@@ -75,16 +75,16 @@ _TIME = (StructField("time", TimestampType()), StructField("start", TimestampTyp
 _PROVENANCE = (StructField("match", StringType()), StructField("events", _EVENTS))
 
 
-def answer_columns(form: Form, *, provenance: bool) -> StructType:
+def answer_columns(form: ResultForm, *, provenance: bool) -> StructType:
     """The columns of one query's answers (docs/how-to/use-spark.md)."""
     more = _PROVENANCE if provenance else ()
-    match form:
-        case SelectForm(items):
-            names = column_names([item.variable.name for item in items], provenance=provenance)
+    match form.kind:
+        case "select":
+            names = column_names(list(form.variables), provenance=provenance)
             return StructType([*_TIME, *(StructField(name, StringType()) for name in names), *more])
-        case ConstructForm():
+        case "construct":
             return StructType([_TIME[0], StructField("triples", TRIPLES), *more])
-        case AskForm():
+        case "ask":
             return StructType([*_TIME, StructField("boolean", BooleanType()), *more])
 
 

@@ -283,9 +283,9 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
 
     def _look_out(self, offset: Offset) -> Watch:
         """What finds news, from the other engine."""
-        from spaseq.algebra.events import Stream
         from spaseq.engine.follow import Watch
         from spaseq.engine.opening import InputOptions
+        from spaseq.model.forms import Stream
 
         files = self.options.files
         settle: int | None = self.options.settle

@@ -128,7 +128,7 @@ def stream_in_batches(
     for stream, events in by_stream.items():
         for number, event in enumerate(events):
             pieces[number * batches // len(events)].append(event_row(stream, event))
-    declared = {iri for query in job.queries.values() for iri in (s.iri for s in query.rewritten.streams)}
+    declared = {iri for query in job.queries.values() for iri in (s.iri for s in query.streams)}
     pieces.append([(None, None, None, iri) for iri in sorted(declared)])
     names = ("time", "triples", "graph", "stream")
     for number, rows in enumerate(pieces):

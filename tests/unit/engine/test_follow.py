@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from spaseq.algebra.events import Stream
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.engine.follow import Look, Watch
 from spaseq.engine.opening import InputOptions
 from spaseq.io.bad_input import BadInput, OnBad
 from spaseq.io.growing import read_source
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.forms import Stream
 
 STREAM = Stream("S", "urn:s")
 STAMP = "http://www.w3.org/ns/prov#generatedAtTime"

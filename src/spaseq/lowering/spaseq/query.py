@@ -19,7 +19,6 @@ from spaseq.algebra.events import (
     SelectForm,
     Sequence,
     Step,
-    Stream,
     TimeWindow,
     Window,
     inner_steps,
@@ -57,6 +56,7 @@ from spaseq.lowering.spaseq.places import Places
 from spaseq.lowering.spaseq.report import Report
 from spaseq.lowering.spaseq.sequence import lower_sequence, names
 from spaseq.lowering.spaseq.variables import Variables
+from spaseq.model.forms import Stream
 from spaseq.syntax import ast
 from spaseq.syntax.parser import parse
 from spaseq.syntax.printer import format_query, format_step

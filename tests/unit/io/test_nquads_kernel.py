@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
 
 from spaseq.io.nquads_kernel import triple_hash
+from spaseq.io.options import ReadOptions
+from spaseq.io.readers import read_events
+from spaseq.model.dictionary import TermDictionary
 
 
 def test_triples_that_collide_under_one_secret_do_not_under_another() -> None:
@@ -22,3 +28,19 @@ def test_every_term_of_a_triple_counts() -> None:
     for place in range(3):
         hashes = {int(triple_hash(secret, *np.roll([i, 3, 4], place).tolist())) & 1023 for i in range(1000)}
         assert len(hashes) > 500
+
+
+def test_room_for_labels_grows_from_nothing(tmp_path: Path, change_settings: Callable[..., None]) -> None:
+    """With the least room the first label did not fit, and the same room was tried again for ever."""
+    change_settings(arena_terms=2, arena_bytes=64)
+    file = tmp_path / "a.nq"
+    stamp = '<http://www.w3.org/ns/prov#generatedAtTime> "5"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    file.write_text(f"_:b <urn:p> _:c <urn:g> .\n_:d <urn:p> _:e <urn:g> .\n<urn:g> {stamp} .\n")
+    batches = read_events(
+        file,
+        stream="urn:s",
+        streams=["urn:s"],
+        dictionary=TermDictionary(),
+        options=ReadOptions(interpreted_bytes=0),
+    )
+    assert [len(batch.triples_of(0)[0]) for batch in batches] == [2]

@@ -210,7 +210,9 @@ class NQuadsReader:
             if state.status == FULL:
                 arena.reserve(max(len(arena), settings().arena_terms), max(int(arena.counts[1]), size))
             elif state.status == LABELS_FULL:
-                self._labels = _fresh_labels(4 * (len(self._labels) + 1), 4 * int(self._labels.counts[1]) + size)
+                self._labels = _fresh_labels(
+                    4 * (len(self._labels) + 1), 4 * int(self._labels.counts[1]) + size
+                )
             else:
                 break
         count = int(state.events)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from contextlib import ExitStack
 from dataclasses import replace
@@ -82,21 +83,29 @@ def test_a_large_data_set_is_read_by_one_task(spark: SparkSession, tmp_path: Pat
 def test_run_writes_the_same_lines_on_both_engines(
     spark: SparkSession, tmp_path: Path, checkpoint: bool
 ) -> None:
-    """Data sets and streams side by side, in one run."""
+    """Data sets, streams and a file that is cut short side by side, in one run; they say the same at the end."""
     (tmp_path / "in").mkdir()
     (tmp_path / "in/a.nq").write_bytes(trades(100))
     (tmp_path / "in/b.nq").write_bytes(WRITERS["sort"][1](trades(100, 100)))
     (tmp_path / "in/c.trig").write_bytes(WRITERS["store trig"][1](trades(50, 200)))
+    (tmp_path / "in/d.nq.gz").write_bytes(gzip.compress(trades(200, 250))[:-200])
     local, spread = tmp_path / "local.jsonl", tmp_path / "spark.jsonl"
     queries = (NamedQuery("rise", spaseq.compile(QUERY)),)
     kept = tmp_path / "quarantine.jsonl"
     request = RunRequest(queries, (("S", str(tmp_path / "in")),), output=local, quarantine=kept)
-    run_local(request)
+    expected = run_local(request)
     points = tmp_path / "points" if checkpoint else None
     with ExitStack() as stack:
         run = SparkRun(replace(request, output=spread, checkpoint=points), "local[2]")
         report = run.run_in(spark, tmp_path / "work", stack)
-    assert (report.status.events, report.status.bad) == (250, 0)
+    assert report.summary == expected.summary
+    assert report.summary[0].startswith(
+        f"read {report.status.events} events (S {report.status.events}), 1 bad"
+    )
+    assert report.status.events > 300
+    (fault,) = report.incomplete
+    assert fault == expected.incomplete[0]
+    assert "d.nq.gz" in fault
     lines = local.read_text("utf-8").splitlines()
     assert sorted(spread.read_text("utf-8").splitlines()) == sorted(lines)
     assert len(lines) > 100

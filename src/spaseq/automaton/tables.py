@@ -40,10 +40,10 @@ CHANNEL_SLOTS, _ = range(2)
 ) = range(14)  # fmt: skip
 SITUATION_AGAIN, SITUATION_UNBINDS, _, SITUATION_BEGINS, _ = range(5)
 TRACK_FUNCTION, TRACK_SLOT, TRACK_REPETITION = range(3)
-N_SLOTS, N_TRACKS, N_COUNTERS, N_LOOPS, WIDTH, SHIFT, INDEXED, PUSHES, MOST = range(9)
+N_SLOTS, N_TRACKS, N_COUNTERS, N_LOOPS, WIDTH, SHIFT, INDEXED, PUSHES, MOST, REPEATS = range(10)
 """Sizes: variables, tracked functions, counters and counted repetitions of a partial; events of an occurrence; bits that count
 the subscriptions of a transition; whether runs are indexed and windows pushed; how many transitions leave a state at
-most."""
+most; whether anything is repeated."""
 
 
 class Tables(NamedTuple):
@@ -121,6 +121,7 @@ def tables(program: SequenceProgram) -> Tables:
                 int(program.indexed),
                 int(program.pushes_window),
                 max(1, *(row[STATE_LEAVING + 1] - row[STATE_LEAVING] for row in states)),
+                int(bool(program.tracks or program.loops or any(s.unbinds for s in program.situations))),
             ],
             np.int64,
         ),

@@ -30,6 +30,7 @@ from spaseq.automaton.tables import (
     PARTIALS,
     PREV,
     PUSHES,
+    REPEATS,
     ROW_CHOICE,
     ROW_HIGH,
     ROW_KEY,
@@ -137,7 +138,8 @@ def extend(
             rows.times[row, ROW_HIGH],
         )
         clear_row(store.slots, new)
-    begin_iterations(tables, store, new, parent, transition)
+    if tables.sizes[REPEATS] == 1:
+        begin_iterations(tables, store, new, parent, transition)
     fill(tables, store, rows, row, new, found, number)
     return int(new)
 
@@ -240,6 +242,8 @@ def move_on(tables: Tables, store: Store, partial: int, state: int) -> None:
 @inlined
 def enough(tables: Tables, store: Store, partial: int, transition: int) -> bool:
     """True if a partial has the iterations that a transition asks for."""
+    if tables.sizes[REPEATS] == 0:
+        return True
     loops = tables.sizes[N_SLOTS] + tables.sizes[N_TRACKS] + tables.sizes[N_COUNTERS]
     for at in range(
         tables.transitions[transition, TRANSITION_BOUNDS],

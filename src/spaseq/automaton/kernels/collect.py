@@ -98,6 +98,7 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
         begin = tables.choices[choice, CHOICE_CHANNELS]
     mask = len(store.buckets) - 1
     shift = tables.sizes[SHIFT]
+    work = cursor[WORK]
     for at in range(begin, tables.choices[choice, CHOICE_CHANNELS + 1]):
         channel = tables.flat[at]
         bucket = bucket_of(tables, channel, key, rows.slots, row, mask)
@@ -110,8 +111,8 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
             while entry > cursor[ENTRY]:
                 before = entry
                 entry = store.entries[entry]
-        while entry >= 0 and cursor[WORK] > 0:
-            cursor[WORK] -= 1
+        while entry >= 0 and work > 0:
+            work -= 1
             following = store.entries[entry]
             run = entry >> shift
             transition = store.runs[run, IN]
@@ -146,9 +147,9 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
                 before = entry
             entry = following
         if entry >= 0:
-            cursor[AT], cursor[ENTRY], cursor[BEFORE] = at, entry, before
+            cursor[AT], cursor[ENTRY], cursor[BEFORE], cursor[WORK] = at, entry, before, work
             return count
-    cursor[AT] = -1
+    cursor[AT], cursor[WORK] = -1, work
     return count
 
 

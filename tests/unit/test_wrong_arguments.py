@@ -99,7 +99,7 @@ ANY: list[Any] = [
         ),
         (
             lambda: spaseq.run(QUERY, {"S": "events.txt"}),
-            "the extension of `events.txt` tells no event format; say `format=` with one of nquads, trig, jsonld, ntriples, jelly",
+            "the extension of `events.txt` is not that of an event format; set `format=` to one of nquads, trig, jsonld, ntriples, jelly",
         ),
     ],
 )

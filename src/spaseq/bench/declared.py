@@ -95,7 +95,7 @@ class Axis:
     unit: str = ""
     log: bool = False
     label: str = ""
-    """What a reader is told instead of the parameter's name."""
+    """What readers see instead of the parameter's name."""
 
 
 @dataclass(frozen=True, slots=True)

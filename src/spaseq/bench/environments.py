@@ -1,6 +1,6 @@
 """Peers: other engines on the same bytes, each in an environment of its own, so that none is a dependency here.
 
-The script `spaseq.bench.peers` speaks the lines of `spaseq.bench.worker` for all of them. It runs in a peer's
+The script `spaseq.bench.peers` uses the protocol of `spaseq.bench.worker` for all of them. It runs in a peer's
 environment if that was made (`spaseq bench peers install NAME`), else in this one if its packages are here.
 """
 

@@ -18,7 +18,7 @@ from spaseq.workloads.events import instant_ms
 from spaseq.workloads.production import write
 
 SHAPES: Final = ("events", "seed", "keys", "interval", "kb")
-"""The parameters that say how data looks; all others speak of the query or the machine."""
+"""The parameters that say how data looks; all others concern the query or the machine."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,7 @@ def _check(work: _Work, outcome: Outcome) -> None:
         work.found = Answer(int(quads) if isinstance(quads, float) else 0, "")
         wanted: Answer | None = Answer(work.data.quads, "")
     else:
-        # Rounds mostly write the same bytes; sorting them anew would stir up the memory the next cell is to use.
+        # Rounds mostly write the same bytes; sorting them again would change the memory that the next cell uses.
         seal = _digest(work.output)
         if work.found is None or seal != work.seal:
             work.found, work.seal = answer_in(work.output), seal

@@ -1,7 +1,7 @@
 """Peers on the V shape: naive per-event SPARQL with pyoxigraph and with rdflib, and Flink SQL MATCH_RECOGNIZE.
 
 This file is a script that runs in the environment of a peer, where spaseq is not installed; it imports nothing
-of it. It speaks the lines of `spaseq.bench.worker` and writes the same JSON lines as spaseq, so that answers
+of it. It uses the protocol of `spaseq.bench.worker` and writes the same JSON lines as spaseq, so that answers
 can be compared byte by byte.
 
 The pattern is SEQ (A; B; C): a price, the first higher one after it, the first lower one after that, of one
@@ -276,7 +276,7 @@ def tree_cpu() -> float:
 
 
 def tree_memory() -> float:
-    """The sum of the peaks of memory of this process and of all below it, in bytes, where the system tells."""
+    """The sum of the peaks of memory of this process and of all below it, in bytes, where the system provides it."""
     kilobytes = 0
     for pid in family():
         try:
@@ -304,7 +304,7 @@ def main() -> None:
                 job()
                 reply = {"cpu": tree_cpu() - cpu, "wall": time.perf_counter() - wall, "memory": tree_memory()}
                 getattr(job, "after", lambda: None)()
-        except Exception as error:  # noqa: BLE001 - the harness must hear of it, whatever it is
+        except Exception as error:  # noqa: BLE001 - any error is reported to the harness
             reply = {"error": f"{type(error).__name__}: {error}"[:500]}
         answers.write(json.dumps(reply) + "\n")
         answers.flush()

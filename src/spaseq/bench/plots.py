@@ -12,7 +12,7 @@ WIDTH: Final = 720
 HEIGHT: Final = 400
 LEFT, RIGHT, TOP, BOTTOM = 78, 24, 84, 58
 COLOURS: Final = ("#1f6fb4", "#d9622b", "#3a9a5b", "#8e5bb5", "#b8912a", "#5f6b76", "#c23b6b", "#2aa3a3")
-"""Told apart by people who do not see red and green alike; in order of first use."""
+"""Distinguishable with red-green colour blindness; in order of first use."""
 MARKS: Final = ("circle", "square", "diamond", "triangle")
 FONT: Final = "font-family='system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif'"
 INK, PALE, GRID = "#1d2733", "#5b6672", "#e3e7ec"

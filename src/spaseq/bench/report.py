@@ -99,7 +99,7 @@ def result_page(result: Result, plots: Sequence[str]) -> str:
 
 
 def index_page(book: Book) -> str:
-    """The first page: what was measured on what, every verdict, how to repeat it."""
+    """The first page: what was measured on what, the result of every claim, how to repeat it."""
     holds, fails, undecided = summary(book.results)
     decided = f"Of {holds + fails + undecided} claims {holds} hold, {fails} do not, {undecided} could not be decided."
     where = f"Profile `{book.profile}`, {book.started}, commit {book.commit or 'unknown'}"

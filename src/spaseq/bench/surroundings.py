@@ -19,7 +19,7 @@ PACKAGES = ("numpy", "numba", "pyarrow", "pyoxigraph", "pyspark", "rdflib")
 
 
 def machine() -> dict[str, str]:
-    """The machine, as far as it tells."""
+    """The machine, as far as it is known."""
     return {
         "processor": _processor(),
         "cores": str(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()),

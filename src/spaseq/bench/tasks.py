@@ -69,7 +69,7 @@ def measured(work: Callable[[], Outcome]) -> Outcome:
 
 
 def reset_peak() -> None:
-    """Forget the peak so far, where the system can (Linux)."""
+    """Reset the peak so far, where the system can (Linux)."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     except OSError:
@@ -158,7 +158,7 @@ def parse_task(job: Job) -> Round:
 def push_task(job: Job) -> Round:
     """Single events pushed at a steady rate; how long each match took from the push of its last event.
 
-    What a push works, in CPU time of its thread, is told apart: on a busy machine the rest is waiting for a core.
+    The CPU time of the thread is measured separately: on a busy machine the rest is waiting for a core.
 
     A push that begins late because the one before it was slow counts from the time it was due. Without
     ``cold`` as many events as ``warm`` says are pushed first, as fast as they go, and not counted.

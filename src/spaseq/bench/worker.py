@@ -3,7 +3,7 @@
     {"prepare": 3, "job": {…}}   ->   {"ready": 3}
     {"go": 3}                    ->   {"cpu": …, "wall": …, …}   or   {"error": "…"}
 
-Peers in other environments speak the same lines; see `spaseq.bench.peers`.
+Peers in other environments use the same protocol; see `spaseq.bench.peers`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def serve(orders: TextIO, answers: TextIO) -> None:
                 ENDED.clear()
                 gc.collect()  # garbage of another cell is not this cell's cost
                 answer = dict(rounds[order["go"]]())
-        except Exception as error:  # noqa: BLE001 - whatever it is, the harness must hear of it
+        except Exception as error:  # noqa: BLE001 - any error is reported to the harness
             answer = {"error": f"{type(error).__name__}: {error}"[:500]}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()

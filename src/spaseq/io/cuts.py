@@ -84,7 +84,7 @@ def _exactly(file: BinaryIO | io.FileIO, size: int) -> bytes:
 
 
 def _graph_of(line: bytes, stamp: NamedNode) -> str | None:
-    """The graph that a line belongs to: "" if that cannot be told, None if there is nothing in the line."""
+    """The graph that a line belongs to: "" if that is unknown, None if there is nothing in the line."""
     text = line.strip(b" \t\r\n")
     if not text or (text.startswith(b"#") and b"\r" not in text):
         return None

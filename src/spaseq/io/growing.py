@@ -33,7 +33,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 
 UNKNOWN: Final = -1
-"""The count of a cut before which nobody has counted."""
+"""The count of a cut before which lines were not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ def is_packed(path: Path) -> bool:
 
 
 def _between(reader: ByteReader, start: int, stop: int | None) -> Iterator[bytes]:
-    """The bytes of a reader from one place to another; damage before the end is told."""
+    """The bytes of a reader from one place to another; damage before the end is reported."""
     while reader.offset < start and reader.read(min(settings().scanned_bytes, start - reader.offset)):
         pass
     left = 1 << 62 if stop is None else stop - start

@@ -123,7 +123,7 @@ class _Piece:
         self._report(_OPEN, b"", cut=True)
 
     def _report(self, reason: str, text: bytes, *, cut: bool = False) -> None:
-        """Tell of something unreadable; what an unreadable value has left of itself is not told again."""
+        """Report something unreadable; the rest of an unreadable value is not reported again."""
         if not self.place.broken or text[:1] == b"{":
             shown = text.decode("utf-8", "replace")
             at = Mark(self.line, self.reached)
@@ -157,7 +157,7 @@ class _Piece:
         return self._between(start)
 
     def _too_long(self, start: int) -> bool:
-        """Whether a value without end is to be taken as it is: a document with nodes, if they can be told apart."""
+        """Whether a value without end is to be taken as it is: a document with nodes, if they can be separated."""
         size = len(self._data) - start
         if size > settings().whole_document_bytes and not self.place.array:
             return nodes_of(self._data, start, len(self._data)) is not None
@@ -233,7 +233,7 @@ class _Piece:
         return self._go(stop, after)
 
     def _check_head(self, text: bytes) -> None:
-        """Tell if what stands before the nodes of a document is what cannot be read."""
+        """Report it if what precedes the nodes of a document cannot be read."""
         try:
             _quads(text + b"]}", None)
         except SyntaxError as error:
@@ -246,7 +246,7 @@ class _Piece:
         """Where in an unreadable value another one begins: a bracket or a quote too many must not take it along.
 
         That is at a line that begins with a brace and is no deeper indented, or at the next graph that can be read;
-        `_LATER` if more must be read to tell.
+        `_LATER` if more must be read to know.
         """
         data = self._data
         indent = _indent(data, start)

@@ -60,7 +60,7 @@ class QuadTaker(Assembler, Protocol):
 
 
 def message_of(error: SyntaxError) -> str:
-    """The words of pyoxigraph without its own count of lines, which starts anew in every piece."""
+    """The words of pyoxigraph without its own count of lines, which starts again in every piece."""
     return _POSITION.sub("", str(error))
 
 

@@ -342,7 +342,7 @@ def read_nquads(
 ) -> Iterator[EventBatch]:
     """The events of one N-Quads source, of which ``head`` has been read already.
 
-    With ``per_event`` it is N-Triples, of which so many make an event. ``clues`` are told what tells the layout.
+    With ``per_event`` it is N-Triples, of which so many make an event. ``clues`` receive what shows the layout.
     """
     kernel = NQuadsReader(source, stream, index, dictionary, options, on_bad, per_event, clues)
     return kernel.read(head, reader)

@@ -54,7 +54,7 @@ def _stop(state: State) -> bool:
 
 @inlined
 def triple_hash(secret: Longs, subject: Int, predicate: Int, obj: Int) -> np.uint64:
-    """A 64-bit hash of three ids; without the secret nobody can choose triples that collide."""
+    """A 64-bit hash of three ids; without the secret, colliding triples cannot be chosen."""
     seed, key = np.uint64(secret[0]), np.uint64(secret[1])
     mixed = folded(seed ^ np.uint64(subject), key)
     mixed = folded(mixed ^ np.uint64(predicate), key)

@@ -1,7 +1,7 @@
 """The terms of one line of N-Quads: looked at, and encoded if a query needs them.
 
-Terms that no query needs are looked at as well, so that the verdict on a line is the same for all queries. What is
-remembered of the line before and of the same line one event ago makes that cheap.
+Terms that no query needs are looked at as well, so that a line is valid or not for all queries alike. What is
+cached of the line before and of the same line one event ago makes that cheap.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from spaseq.model.arena import Longs, Terms, equal_bytes, find_bytes
 from spaseq.model.jit import Int, inlined, lean, load8
 
 _NO_LABEL_ROOM: Final = -3
-# What is remembered of a line: texts that are good, and their ids, 0 if that was not asked for.
+# What is cached of a line: texts that are good, and their ids, 0 if that was not asked for.
 PREDICATE, PREDICATE_END, _PREDICATE_ID, _OBJECT, _OBJECT_END, _OBJECT_ID, _DATATYPE, _DATATYPE_END = range(8)
 COLUMNS: Final = 8
 
@@ -83,7 +83,7 @@ def good_resource(address: Int, stop: Int) -> bool:
 
 @inlined
 def graph_id(spans: Longs, settings: Settings, terms: Terms, labels: Terms) -> Int:
-    """The id of the line's graph, 0 if nobody asks for names."""
+    """The id of the line's graph, 0 if names are not needed."""
     if settings.keep_names or load8(spans[6]) != 60:
         return _encode_resource(terms, labels, spans[6], spans[7])
     return 0 if good_iri(spans[6], spans[7]) else DOUBT

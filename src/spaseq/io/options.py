@@ -20,9 +20,9 @@ class ReadOptions:
     """Options of a reader; wrong ones are refused here.
 
     ``needed_predicates`` are the predicates any query mentions: triples with others may be left out of
-    batches, their events stay. ``keep_names`` is False if nobody asks for graph names. ``batch_events``
+    batches, their events stay. ``keep_names`` is False if graph names are not needed. ``batch_events``
     and ``chunk_bytes`` bound what is in memory. Inputs up to ``interpreted_bytes`` are read without kernels.
-    A file whose ``layout`` is to be found out is judged by its first ``judged_bytes``, None: by all of it.
+    A file whose ``layout`` is to be found out is examined up to ``judged_bytes``, None: as a whole.
     """
 
     timestamp_predicate: str = TIMESTAMP_PREDICATE

@@ -24,7 +24,7 @@ class Pipe:
     def __init__(self, source: PipeSource) -> None:
         self._name = source.name
         try:
-            # Not to wait here for somebody who writes: `select` does that, and can be interrupted.
+            # Do not block here until there is a writer: `select` does that, and can be interrupted.
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
             self._descriptor = 0 if source.is_standard_input else os.open(source.path, flags)
             os.fstat(self._descriptor)
@@ -52,7 +52,7 @@ class Pipe:
 def kept_in(folder: Path, source: PipeSource, poll: Callable[[], None] = lambda: None) -> Source:
     """Read a pipe to its end into a file in a folder; the source of that file has the pipe's name.
 
-    While nothing comes ``poll`` is called now and then, which may raise.
+    While nothing comes ``poll`` is called at intervals, which may raise.
     """
     pipe = Pipe(source)
     try:

@@ -93,7 +93,7 @@ def read_sources(
 ) -> Iterator[EventBatch]:
     """The events of sources that the caller has found, or made: a part of a file is one as well.
 
-    ``clues`` are told what tells the layout of a source that is read as a stream.
+    ``clues`` receive what shows the layout of a source that is read as a stream.
     """
     batches = _Batches(stream, index, dictionary, options, on_bad, clues)
     for source in sources:
@@ -268,7 +268,7 @@ def read_steps(source: Source, options: ReadOptions) -> Iterator[Step]:
 
 
 def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator[Step]:
-    """The same of a file in the layout of streams; the first is what the layout is judged by, if that is a part."""
+    """The same of a file in the layout of streams; the first is what the layout is decided by, if that is a part."""
     if source.format == "jelly":
         return read_jelly(reader, options, source.name)
     return in_pieces(parser_of(source, options), reader, options.chunk_bytes, options.judged_bytes)

@@ -120,7 +120,7 @@ def no_match_line(query: str | None = None) -> str:
 class ColumnLines:
     """Matches given as columns of ids, as JSON lines; every distinct term is spelled once.
 
-    Follows a `compact` of the dictionary by itself: ids of an older generation are forgotten, and refused.
+    Follows a `compact` of the dictionary by itself: ids of an older generation are dropped from the cache, and refused.
     """
 
     __slots__ = ("_dictionary", "_fractions", "_generation", "_seconds", "_terms")

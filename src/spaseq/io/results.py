@@ -96,7 +96,7 @@ def compression_of(path: Path | None) -> str | None:
 
 
 def format_by_name(path: Path) -> OutputFormat | None:
-    """The format that the name of a file tells, compression aside.
+    """The format by the name of a file, compression aside.
 
     >>> format_by_name(Path("rises.csv.gz"))
     'csv'

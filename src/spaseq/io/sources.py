@@ -156,7 +156,7 @@ class ByteReader(io.RawIOBase):
 
     @property
     def left(self) -> int | None:
-        """How many bytes are left, None if that cannot be told: then the input may be long."""
+        """How many bytes are left, None if that is unknown: then the input may be long."""
         if self._blocks is not None:
             return None
         try:
@@ -241,7 +241,7 @@ def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
 
 
 def format_of(path: Path) -> Format | None:
-    """The format that a file's name tells, compression aside."""
+    """The format by the name of a file, compression aside."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
         suffixes.pop()
@@ -282,7 +282,7 @@ def find_sources(paths: PathLike | Iterable[PathLike], file_format: str | None =
     """The event files that paths, directories and globs name, sorted by name within each.
 
     In a directory hidden files and, unless a format is given, files of unknown extension are passed over. A pipe
-    is N-Quads unless a format is given or its name tells another one; ``-`` is standard input.
+    is N-Quads unless a format is given or its name has another extension; ``-`` is standard input.
     """
     named = checked_format(file_format)
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
@@ -326,6 +326,6 @@ def _format_or_fail(path: Path, named: Format | None) -> Format:
     known = named or format_of(path)
     if known is None:
         raise InvalidArgument(
-            f"the extension of `{path}` tells no event format; say `format=` with one of {', '.join(FORMATS)}"
+            f"the extension of `{path}` is not that of an event format; set `format=` to one of {', '.join(FORMATS)}"
         )
     return known

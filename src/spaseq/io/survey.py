@@ -63,7 +63,7 @@ _ANY_TIME: Final = Survey(0, -NEVER, NEVER, 0, np.zeros(0, np.int64), np.zeros(0
 
 
 def survey(source: Source, options: ReadOptions, *, poll: Callable[[], None] = lambda: None) -> Survey:
-    """Find the times of a file; ``poll`` is called now and then and may raise to end it."""
+    """Find the times of a file; ``poll`` is called at intervals and may raise to end it."""
     layout = layout_of(source, options)
     if layout == "dataset":
         return _ANY_TIME

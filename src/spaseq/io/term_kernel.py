@@ -1,6 +1,6 @@
 """Validating and normalising terms, once per distinct term, where a kernel inserts them.
 
-The judge is pyoxigraph: whatever is certainly fine for it passes here, literals with another spelling of
+pyoxigraph decides what is valid: what it certainly accepts passes here, literals with another spelling of
 their characters are rewritten to its canonical one, and all the rest is `DOUBT`, for pyoxigraph to decide.
 """
 

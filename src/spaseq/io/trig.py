@@ -2,7 +2,7 @@
 
 Cutting first gives every event its line, keeps an unreadable block from taking its neighbours with it
 and needs no more memory than the longest block. The cutter knows strings, IRIs, comments and braces; what
-stands in them is pyoxigraph's to judge.
+is in them is checked by pyoxigraph.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Declarations:
 
 
 class TrigReader:
-    """Reads TriG piece by piece; remembers the declarations that are settled.
+    """Reads TriG piece by piece; keeps the declarations that are settled.
 
     ``taker`` makes what collects the quads of a piece, by default into events.
     """

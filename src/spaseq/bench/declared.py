@@ -246,7 +246,7 @@ class _Reader:
         self._check_keys("a variant", entry, ["name", "task", "params", "answer", "note"])
         task = self._text(entry, "task")
         if task not in TASKS:
-            raise self._bad(f"`{task}` is no task{did_you_mean(task, TASKS)}; there are {listed(TASKS)}")
+            raise self._bad(f"`{task}` is not a task{did_you_mean(task, TASKS)}; there are {listed(TASKS)}")
         params = {key: self._value(key, value) for key, value in self._table(entry, "params").items()}
         return Variant(
             self._text(entry, "name"),
@@ -292,17 +292,15 @@ class _Reader:
         of, over = self._text(entry, "of"), self._text(entry, "over", "")
         for name in filter(None, (of, over)):
             if name not in variants:
-                raise self._bad(
-                    f"a claim speaks of `{name}`, which is no variant: {listed(sorted(variants))}"
-                )
+                raise self._bad(f"a claim names `{name}`, which is not a variant: {listed(sorted(variants))}")
         measure = self._text(entry, "measure", "cpu")
         start = label(self._value("from", entry["from"])) if "from" in entry else ""
         at = label(self._value("at", entry["at"])) if "at" in entry else ""
         kind = self._text(entry, "kind", "ratio" if over else ("growth" if start else "value"))
         if measure not in MEASURES and not measure.startswith("stage:"):
-            raise self._bad(f"`{measure}` is no measure; there are {listed(MEASURES)} and stage:NAME")
+            raise self._bad(f"`{measure}` is not a measure; there are {listed(MEASURES)} and stage:NAME")
         if kind not in get_args(Kind):
-            raise self._bad(f"`{kind}` is no kind of claim; there are {listed(get_args(Kind))}")
+            raise self._bad(f"`{kind}` is not a kind of claim; there are {listed(get_args(Kind))}")
         least, most = self._number(entry, "at_least"), self._number(entry, "at_most")
         if (least is None) == (most is None):
             raise self._bad(f"the claim `{entry.get('says')}` needs either `at_least` or `at_most`")

@@ -62,7 +62,7 @@ PEERS: Final = {
 def peer(name: str) -> Peer:
     """The peer of this name."""
     if name not in PEERS:
-        raise InvalidArgument(f"`{name}` is no peer{did_you_mean(name, PEERS)}; there are {listed(PEERS)}")
+        raise InvalidArgument(f"`{name}` is not a peer{did_you_mean(name, PEERS)}; there are {listed(PEERS)}")
     return PEERS[name]
 
 

@@ -47,10 +47,10 @@ class UnterminatedString(QueryError):
 
 
 class BadEscape(QueryError):
-    """A backslash in a string is followed by something that is no escape."""
+    """A backslash in a string is followed by something that is not an escape."""
 
     code = "SPQ005"
-    message_template = "`{escape}` is no escape sequence"
+    message_template = "`{escape}` is not an escape sequence"
     label_template = "unknown escape"
     cure_template = (
         "the escapes are \\t \\b \\n \\r \\f \\\" \\' \\\\ and, for a Unicode character that is no "
@@ -62,7 +62,7 @@ class BadIri(QueryError):
     """An IRI is not closed, or holds characters that no IRI may hold."""
 
     code = "SPQ006"
-    message_template = "{iri} is no valid IRI: {reason}"
+    message_template = "{iri} is not a valid IRI: {reason}"
     label_template = "here"
     cure_template = 'an IRI is written <http://…> without spaces and without any of < > " {{ }} | ^ ` \\'
 
@@ -80,7 +80,7 @@ class BadLanguageTag(QueryError):
     """The tag after `@` is not a language tag of BCP 47."""
 
     code = "SPQ008"
-    message_template = "`@{tag}` is no language tag: {reason}"
+    message_template = "`@{tag}` is not a language tag: {reason}"
     label_template = "no such tag"
     cure_template = "write a tag such as @en or @de-AT"
 

@@ -152,7 +152,7 @@ def _sections(path: Path) -> Iterator[Section]:
             continue
         keyword, _, head = line.partition(" ")
         if keyword not in KEYWORDS:
-            raise _bad(path, number, f"`{keyword}` is no section; one of {', '.join(sorted(KEYWORDS))}")
+            raise _bad(path, number, f"`{keyword}` is not a section; one of {', '.join(sorted(KEYWORDS))}")
         open_section.append(Section(keyword, head.strip(), (), number))
     yield from open_section
 

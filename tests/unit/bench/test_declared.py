@@ -81,7 +81,7 @@ def test_a_wrong_file_is_refused_with_its_name_and_the_reason(
 def test_a_claim_about_an_unknown_variant_is_refused(tmp_path: Path) -> None:
     """A claim that could never be decided is a mistake."""
     claim = '[[claim]]\nsays = "s"\nof = "b"\nat_most = 1\n'
-    with pytest.raises(InvalidArgument, match="`b`, which is no variant"):
+    with pytest.raises(InvalidArgument, match="`b`, which is not a variant"):
         load_benchmark(written(tmp_path, SMALL.replace("[expected]", claim + "[expected]")))
 
 

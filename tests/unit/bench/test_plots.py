@@ -162,7 +162,7 @@ def test_a_page_tells_what_was_read_and_how_busy_the_machine_was(tmp_path: Path)
     assert "load was 0.5" in page
 
 
-def test_a_file_that_is_no_book_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_results_is_refused(tmp_path: Path) -> None:
     """With a sentence that names it."""
     path = tmp_path / "b.json"
     path.write_text("{}", encoding="utf-8")

@@ -29,7 +29,7 @@ SPARQL = [
     (errors.BadCharacter, "ASK { ?s ?p \ud800 }", 1, 13, "U+D800"),
     (errors.UnterminatedString, "ASK { ?s ?p 'a }", 1, 13, "no closing '"),
     (errors.UnterminatedString, 'ASK { ?s ?p """a" }', 1, 13, 'no closing """'),
-    (errors.BadEscape, "ASK { ?s ?p 'a\\q' }", 1, 15, "`\\q` is no escape"),
+    (errors.BadEscape, "ASK { ?s ?p 'a\\q' }", 1, 15, "`\\q` is not an escape"),
     (errors.BadIri, "ASK { ?s ?p <http://a b> }", 1, 13, "it holds a space"),
     (errors.BadIri, "ASK { ?s ?p <http://a \n }", 1, 13, "no `>` closes it"),
     (errors.BadIri, "ASK { ?s ?p <http://a/%zz> }", 1, 13, "percent"),

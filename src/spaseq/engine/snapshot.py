@@ -209,7 +209,7 @@ def restore_machine(machine: Machine, blob: bytes, buffer: ReorderBuffer | None 
 def _restore(machine: Machine, blob: bytes, buffer: ReorderBuffer | None) -> None:
     if blob[:2] == b"PK":
         raise OtherVersion(VERSION - 1)  # versions before 4 were npz archives
-    header, views = unpack(zlib.decompress(blob), VERSION)
+    header, views = unpack(_inflated(blob, machine.budget.most), VERSION)
     if header["query"] != machine.program.query.fingerprint:
         raise IncompatibleSnapshot(
             "the snapshot belongs to another query; restore it with the query it was taken from, or start "
@@ -245,6 +245,19 @@ def _restore(machine: Machine, blob: bytes, buffer: ReorderBuffer | None) -> Non
         machine.numbering.counts = dict(zip(keys, arrays["numbering.counts"].tolist(), strict=True))
     if buffer is not None:
         buffer.restore(_held(arrays, ids), *times)
+
+
+def _inflated(blob: bytes, most: int) -> bytes:
+    """The bytes of a snapshot, if they are not more than the run may hold: a small one can be made to give any number."""
+    inflating = zlib.decompressobj()
+    plain = inflating.decompress(blob, most)
+    if inflating.unconsumed_tail:
+        raise IncompatibleSnapshot(
+            f"the snapshot holds more than max_memory={most:,} bytes; allow more with `max_memory=`"
+        )
+    if not inflating.eof:
+        raise Damaged("it is cut off")
+    return plain
 
 
 def _terms(header: Mapping[str, Any], arrays: Arrays) -> list[str]:

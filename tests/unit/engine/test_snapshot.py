@@ -100,6 +100,14 @@ def test_a_flipped_bit_anywhere_is_found(blob: bytes) -> None:
             Engine.restore(QUERY, zlib.compress(damaged))
 
 
+def test_a_snapshot_that_would_fill_the_memory_is_refused() -> None:
+    """A few bytes can be made to give very many."""
+    bomb = zlib.compress(bytes(50_000_000))
+    assert len(bomb) < 50_000
+    with pytest.raises(IncompatibleSnapshot, match="more than max_memory=40,000,000 bytes; allow more"):
+        Engine.restore(QUERY, bomb, max_memory=40_000_000)
+
+
 def test_an_untouched_snapshot_goes_on(blob: bytes) -> None:
     """And finds what the engine would have found."""
     engine = Engine.restore(QUERY, blob, lateness="1s")

@@ -166,7 +166,7 @@ def test_a_file_without_results_is_refused(tmp_path: Path) -> None:
     """With a sentence that names it."""
     path = tmp_path / "b.json"
     path.write_text("{}", encoding="utf-8")
-    with pytest.raises(InvalidArgument, match="no result of"):
+    with pytest.raises(InvalidArgument, match="not a result of"):
         load_book(path)
 
 

@@ -162,7 +162,7 @@ class SequenceStage:
             if why == kernels.SLICED or (sweeps and self._many_matches()):
                 yield from self._taken(time)
             elif sweeps and not self._chained and memory.matches:
-                self._aside.append(self._found(*self._in_order(BEFORE_ALL)))
+                self._aside.append(self._found(*self._pending(BEFORE_ALL)))
             if why == kernels.SLICED:
                 self._tiers.count(self._spent, partial(self._warm_up, known))
                 self._begin_slice()
@@ -227,7 +227,7 @@ class SequenceStage:
 
     def _taken(self, until: int) -> Iterator[tuple[Found, int]]:
         """The matches found since the last time, in order of time; later ones are at ``until`` or after it."""
-        partials, time = self._in_order(until)
+        partials, time = self._pending(until)
         if self._aside:
             found = together([*self._aside, self._found(partials, time)])
             self._aside.clear()
@@ -235,22 +235,23 @@ class SequenceStage:
         elif not len(time):
             yield self._nothing, until
         else:
+            order = np.lexsort((self.memory.store.partials[partials, START], time))
+            partials, time = partials[order], time[order]
             for begin, end in pairwise([0, *self._cuts(partials), len(time)]):
                 found = self._found(partials[begin:end], time[begin:end])
                 yield found, int(time[end]) if end < len(time) else until
         self.memory.release()
 
-    def _in_order(self, until: int) -> tuple[Longs, Longs]:
+    def _pending(self, until: int) -> tuple[Longs, Longs]:
         """Take partials and instants of the matches that were found, with the runs whose window ended before ``until``."""
         store = self.memory.store
         count = int(store.counts[MATCHES])
         store.counts[MATCHES] = 0
-        partials, time = store.matches[:count, 0], store.matches[:count, 1]
+        partials, time = store.matches[:count, 0].copy(), store.matches[:count, 1].copy()
         due, ends = self._due(until)
         if len(due):
             partials, time = np.concatenate([partials, due]), np.concatenate([time, ends])
-        order = np.lexsort((store.partials[partials, START], time))
-        return partials[order], time[order]
+        return partials, time
 
     def _cuts(self, partials: Longs) -> list[int]:
         """Where to cut matches into pieces that are made and written in a moment."""

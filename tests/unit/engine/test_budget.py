@@ -41,12 +41,12 @@ def keyed(count: int) -> list[GraphEvent]:
 
 
 HOLDERS: dict[str, Callable[[], object]] = {
-    "runs": lambda: Engine(ENDLESS, with_events=False, max_memory=2_000_000).push(map(event, range(20_000))),
-    "events": lambda: Engine(ENDLESS, lateness="1h", max_memory=1_000_000).push(map(event, range(30_000))),
+    "runs": lambda: Engine(ENDLESS, with_events=False, max_memory=500_000).push(map(event, range(5_000))),
+    "events": lambda: Engine(ENDLESS, lateness="1h", max_memory=200_000).push(map(event, range(8_000))),
     "partition keys": lambda: Engine(
-        ENDLESS.replace("WHERE", "PARTITION BY ?k WHERE"), max_memory=12_000_000
-    ).push(keyed(20_000)),
-    "terms": lambda: Engine(ENDLESS, lateness="1h", max_memory=2_000_000).push(keyed(10_000)),
+        ENDLESS.replace("WHERE", "PARTITION BY ?k WHERE"), max_memory=3_000_000
+    ).push(keyed(5_000)),
+    "terms": lambda: Engine(ENDLESS, lateness="1h", max_memory=1_000_000).push(keyed(5_000)),
     "matches": lambda: Engine(
         QUERY.format(form="SELECT DISTINCT ?a ?b", last="b"), max_memory=3_000_000
     ).push(one_instant(100)),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 from pyoxigraph import Triple
 from pyspark.sql import SparkSession
 
@@ -30,7 +31,7 @@ from spaseq.testing.scenarios import Scenario, scenarios
 
 pytestmark = pytest.mark.spark
 
-DRAWN, KEPT = 300, 160
+DRAWN, KEPT = 400, 300
 """Of the scenarios that are drawn, those with matches are kept, and others until there are so many."""
 
 
@@ -64,7 +65,7 @@ def samples() -> list[Sample]:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(scenario=scenarios())
+    @given(scenario=st.one_of(scenarios(), scenarios(beyond=True)))
     def draw(scenario: Scenario) -> None:
         drawn.append(scenario)
 
@@ -76,7 +77,7 @@ def samples() -> list[Sample]:
         _sample(_telling(others), {}),
         _sample([replace(each, knowledge={}) for each in ranging], shared),
     ]
-    assert sum(len(sample.wanted) for sample in found) >= 150
+    assert sum(len(sample.wanted) for sample in found) >= 300
     return found
 
 

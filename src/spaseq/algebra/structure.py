@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from spaseq.algebra.events import Absent, Permute, Repeat, Sequence, Step, all_steps, inner_steps
+from spaseq.algebra.events import (
+    Absent,
+    Body,
+    Gpm,
+    Permute,
+    Repeat,
+    Sequence,
+    Step,
+    all_steps,
+    gpms,
+    inner_steps,
+)
 
 
 def possible_first(sequence: Sequence) -> frozenset[int]:
@@ -76,3 +87,13 @@ def _repeats_within(step: Step) -> bool:
     repeat = step.quantifier
     unbounded = isinstance(repeat, Repeat) and repeat.maximum is None
     return not unbounded or (isinstance(repeat, Repeat) and repeat.gap.within is not None)
+
+
+def needed_gpms(body: Body) -> Iterator[Gpm]:
+    """The GPMs of steps that no match may leave out."""
+    steps = inner_steps(body)
+    if not steps:
+        yield from gpms(body)
+    for step in steps:
+        if step.positive:
+            yield from needed_gpms(step.body)

@@ -19,7 +19,6 @@ from spaseq.automaton.program import Choice, SequenceProgram
 from spaseq.automaton.state import Keys
 from spaseq.automaton.tables import (
     COUNT,
-    INSTANT,
     ROW_CHOICE,
     ROW_FLOOR,
     ROW_HIGH,
@@ -32,7 +31,7 @@ from spaseq.automaton.tables import (
     Rows,
 )
 from spaseq.model.mappings import MappingTable
-from spaseq.model.packing import Field
+from spaseq.model.packing import INSTANT, Field
 from spaseq.settings import settings
 
 Mask = npt.NDArray[np.bool_]

@@ -11,8 +11,7 @@ from spaseq.algebra.events import Assignment, Condition, EventWindow, TimeWindow
 from spaseq.algebra.expressions import Term
 from spaseq.automaton.conditions import stack_code
 from spaseq.automaton.program import BEGIN, LOOKS_BACK, RECALL, WAIT, SequenceProgram, Subscription
-from spaseq.model.packing import LARGEST, SHORT, Damaged, Field, Range
-from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
+from spaseq.model.packing import INSTANT, LARGEST, SHORT, Damaged, Field, Range
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -329,7 +328,6 @@ class Store(NamedTuple):
     waiting: Ints
 
 
-INSTANT: Final[Range] = (FIRST_INSTANT, LAST_INSTANT + 1)
 COUNT: Final[Range] = (0, LARGEST)
 """Numbers that are counted on and never come near their limit."""
 

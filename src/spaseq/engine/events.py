@@ -8,11 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.automaton.tables import INSTANT
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import event_digest
-from spaseq.model.packing import Field
+from spaseq.model.packing import INSTANT, Field
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from pyoxigraph import Literal
 
-from spaseq.algebra.events import EventWindow
 from spaseq.automaton.occurrences import Assembler
 from spaseq.automaton.stage import Found, SequenceStage
 from spaseq.automaton.tables import ValueArrays, constants
@@ -146,8 +145,7 @@ class Machine:
     @property
     def needs_whole_instants(self) -> bool:
         """True if positions among simultaneous events matter, so that no instant may come in pieces."""
-        query = self.program.query.rewritten
-        return isinstance(query.window, EventWindow) or query.skip_past
+        return self.program.counts_events or self.program.query.rewritten.skip_past
 
     @property
     def _holds_answers(self) -> bool:

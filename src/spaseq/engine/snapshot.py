@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from spaseq.automaton.occurrences import OPEN_FIELDS, Occurrences
 from spaseq.automaton.state import KEY_FIELDS
-from spaseq.automaton.tables import INSTANT, PARTIALS, RUNS, STORE_FIELDS, check_store, store_sizes
+from spaseq.automaton.tables import PARTIALS, RUNS, STORE_FIELDS, check_store, store_sizes
 from spaseq.engine.answers import Answers, Ranks
 from spaseq.engine.events import LOG_FIELDS
 from spaseq.engine.machine import Machine
@@ -25,6 +25,7 @@ from spaseq.engine.reorder import ReorderBuffer
 from spaseq.errors import SpaseqError
 from spaseq.model.batch import BATCH_FIELDS, EventBatch
 from spaseq.model.packing import (
+    INSTANT,
     LARGEST,
     LONG,
     SHORT,

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from spaseq.algebra.events import Body, Gpm, gpms, inner_steps
 from spaseq.columnar.needs import named_predicates
 from spaseq.engine.inputs import NamedQuery, declared_streams
 from spaseq.engine.tally import events_of, mappings_of, mistaken, mistaken_unit, occurrence_of, skipped_by
@@ -125,18 +124,8 @@ def _query(number: int, item: NamedQuery, counts: Mapping[str, int], matches: in
     )
     asked = sorted(asked_predicates([item.query]))
     missing = tuple(iri for iri in asked if not counts.get(occurrence_of(iri)))
-    needed = frozenset(gpm.name for gpm in _needed(rewritten.sequence))
+    needed = item.query.needed
     return QueryCount(item.name, steps, matches, missing, needed, Spelling.of(item.query.prefixes))
-
-
-def _needed(body: Body) -> Iterator[Gpm]:
-    """The GPMs of steps that no match may leave out."""
-    steps = inner_steps(body)
-    if not steps:
-        yield from gpms(body)
-    for step in steps:
-        if step.positive:
-            yield from _needed(step.body)
 
 
 def _hints(query: QueryCount, present: frozenset[str]) -> Iterator[str]:

@@ -13,8 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.packing import Field
-from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
+from spaseq.model.packing import INSTANT, Field
 
 Ids = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -137,7 +136,7 @@ BATCH_FIELDS: Final[dict[str, Field]] = {
     "predicates": Field(np.int32, ("triples",), (1, "ids")),
     "objects": Field(np.int32, ("triples",), (1, "ids")),
     "offsets": Field(np.int64, ("offsets",)),
-    "times": Field(np.int64, ("events",), (FIRST_INSTANT, LAST_INSTANT + 1)),
+    "times": Field(np.int64, ("events",), INSTANT),
     "streams": Field(np.int16, ("events",), (0, "streams")),
     "names": Field(np.int32, ("events",), (0, "ids")),
 }

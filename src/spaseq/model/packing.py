@@ -18,11 +18,15 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
+
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 Size: TypeAlias = int | str
 """A number, or the name of one that is known only when arrays are checked."""
 Range: TypeAlias = tuple[Size, Size]
 """The least number, and the one before which all must lie."""
+INSTANT: Final[Range] = (FIRST_INSTANT, LAST_INSTANT + 1)
+"""The times that events may have."""
 
 LARGEST: Final = 1 << 62
 """Before this all counts must lie; they are added to, and never come near it."""

@@ -12,6 +12,7 @@ from spaseq.algebra.rules.keep_filters import keep_filters
 from spaseq.algebra.rules.order_edges import order_edges
 from spaseq.algebra.rules.push_filters import push_filters
 from spaseq.algebra.rules.split_filters import split_filters
+from spaseq.algebra.structure import needed_gpms
 from spaseq.algebra.visibility import knowledge_graphs
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
@@ -55,6 +56,11 @@ class CompiledQuery:
     def knowledge(self) -> tuple[tuple[str, ...], bool]:
         """The background graphs it names, and whether it reads all of them."""
         return knowledge_graphs(self.rewritten)
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The names of the GPMs without which there is no match."""
+        return frozenset(gpm.name for gpm in needed_gpms(self.rewritten.sequence))
 
     @property
     def fingerprint(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pyoxigraph import Literal, NamedNode
 
-from spaseq.algebra.events import SelectForm
+from spaseq.algebra.events import Assignment, EventWindow, SelectForm, TimeWindow
 from spaseq.algebra.expressions import Iterated, Var, walk
 from spaseq.algebra.patterns import Bgp, Node, TriplePattern
 from spaseq.algebra.scope import triple_variables
@@ -78,6 +78,25 @@ class Program:
     def tells_events(self) -> bool:
         """True if answers depend on which events a match is made of."""
         return self.query.rewritten.skip_past or self.sequence.reads_names
+
+    @property
+    def counts_events(self) -> bool:
+        """True if the window is counted in events."""
+        return isinstance(self.query.rewritten.window, EventWindow)
+
+    @property
+    def window_time(self) -> tuple[int, int | None]:
+        """The length of a window of time and where the first one begins, if the query says it; 0: no such window."""
+        window = self.query.rewritten.window
+        return (window.size, window.start) if isinstance(window, TimeWindow) else (0, None)
+
+    def own_columns(self, number: int) -> tuple[str, ...]:
+        """What a GPM's own event binds and the sequence reads; stateful assignments come later."""
+        plan = self.gpms[number]
+        gpm = next(gpm for gpm in self.query.rewritten.gpms if gpm.name == plan.name)
+        assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
+        known = set(self.sequence.variables) - assigned
+        return tuple(name for name in plan.plan.variables if name in known)
 
     @property
     def bag_slots(self) -> tuple[int, ...]:

@@ -7,8 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from spaseq.automaton.tables import INSTANT
-from spaseq.model.packing import Arrays, Field, check_arrays
+from spaseq.model.packing import INSTANT, Arrays, Field, check_arrays
 from spaseq.spark.blocks import DIGEST, Block, Mappings
 from spaseq.spark.packing import pack, packed_terms, unpack, unpacked_terms
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from pyoxigraph import Literal
 
-from spaseq.algebra.events import Assignment
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.errors import InvalidArgument, listed
 from spaseq.io.bad_input import Policy
@@ -125,19 +124,10 @@ def make_tasks(
                 program,
                 routing,
                 tuple(streams.index(iri) for iri in program.streams),
-                tuple(_columns(program, gpm) for gpm in range(len(program.gpms))),
+                tuple(map(program.own_columns, range(len(program.gpms)))),
             )
         )
     return tuple(tasks), streams
-
-
-def _columns(program: Program, number: int) -> tuple[str, ...]:
-    """What a GPM's own event binds; stateful assignments come later."""
-    plan = program.gpms[number]
-    gpm = next(gpm for gpm in program.query.rewritten.gpms if gpm.name == plan.name)
-    assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
-    known = set(program.sequence.variables) - assigned
-    return tuple(name for name in plan.plan.variables if name in known)
 
 
 def stream_numbers(

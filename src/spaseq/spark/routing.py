@@ -14,7 +14,6 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.algebra.events import EventWindow, TimeWindow
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import Program
 
@@ -103,22 +102,19 @@ class Routing:
 
 def routing_of(program: Program, buckets: int, salt: int = 0, *, one_place: bool = False) -> Routing:
     """How the compiler's `Distribution` is carried out; ``one_place`` keeps all rows together."""
-    query, how = program.query.rewritten, program.query.distribution
+    how = program.query.distribution
     unit = Unit.WHOLE if one_place and how.unit is not Unit.PARTITION else how.unit
-    window = query.window
-    if isinstance(window, EventWindow):
+    if program.counts_events:
         ticks = Ticks.EVENTS
     elif program.sequence.counts_instants:
         ticks = Ticks.INSTANTS
     else:
         ticks = Ticks.NONE
-    size, origin, from_origin = 0, 0, False
-    if isinstance(window, TimeWindow):
-        origin = window.start or 0
-        from_origin = window.start is not None
-        size = window.size if how.by_window and not one_place else 0
+    size, start = program.window_time
+    if not how.by_window or one_place:
+        size = 0
     buckets = 1 if one_place else buckets
-    return Routing(unit, how.variables, ticks, buckets, salt, size, origin, from_origin)
+    return Routing(unit, how.variables, ticks, buckets, salt, size, start or 0, start is not None)
 
 
 def no_key(count: int) -> Words:

@@ -16,7 +16,6 @@ import numpy.typing as npt
 from spaseq.automaton.state import KEY_FIELDS, KEY_WIDTH
 from spaseq.automaton.tables import (
     DEADLINE,
-    INSTANT,
     PARTIALS,
     RUNS,
     STORE_FIELDS,
@@ -25,7 +24,16 @@ from spaseq.automaton.tables import (
     store_sizes,
 )
 from spaseq.engine.machine import Machine
-from spaseq.model.packing import LARGEST, Arrays, Damaged, Field, check_array, check_arrays, whole_number
+from spaseq.model.packing import (
+    INSTANT,
+    LARGEST,
+    Arrays,
+    Damaged,
+    Field,
+    check_array,
+    check_arrays,
+    whole_number,
+)
 from spaseq.settings import settings
 from spaseq.spark.packing import pack, packed_terms, unpack, unpacked_terms
 from spaseq.spark.texts import encode_terms, texts_of

@@ -18,8 +18,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 
 from spaseq import spark as sps
 from spaseq.errors import IncompatibleCheckpoint
+from spaseq.operators.packing import STATE_VERSION
 from spaseq.spark.bad_events import quarantined
-from spaseq.spark.packing import STATE_VERSION
 from spaseq.spark.problems import problem_of
 from spaseq.spark.processor import SequenceProcessor
 

@@ -20,16 +20,16 @@ import numpy as np
 from spaseq import Engine, Event
 from spaseq.engine.embedded import as_query
 from spaseq.engine.encode import encode_pushed
-from spaseq.engine.snapshot import VERSION, IncompatibleSnapshot
 from spaseq.model.events import GraphEvent
 from spaseq.model.packing import pack, unpack
+from spaseq.operators.packing import STATE_VERSION, IncompatibleState
+from spaseq.operators.snapshot import VERSION, IncompatibleSnapshot
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark import bucket_state
 from spaseq.spark.answer_rows import RowForm
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.mapper import Mapper
-from spaseq.spark.packing import STATE_VERSION, IncompatibleState
 from spaseq.spark.places import Place
 from spaseq.spark.stream_stage import Input, Work
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.encode import encode_pushed
-from spaseq.engine.machine import FOREVER
 from spaseq.model.events import GraphEvent, localised
+from spaseq.operators.machine import FOREVER
 from spaseq.planner import compile_query
 from spaseq.settings import changed_settings
 from spaseq.spark import bucket_state

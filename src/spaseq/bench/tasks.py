@@ -127,7 +127,7 @@ def run_task(job: Job) -> Round:
         run = LocalRun(request)
         ENDED.append(run)
         report = run.run()
-        peak = max(each.machine.stage.memory.peak for each in run.session.runs)
+        peak = max(each.machine.peak_runs for each in run.session.runs)
         return {"peak_runs": float(peak), "bad": float(report.status.bad)}
 
     def split_work() -> Outcome:

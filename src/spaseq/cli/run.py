@@ -236,7 +236,7 @@ def _count(number: int, one: str, many: str | None = None) -> str:
 @contextmanager
 def _ending() -> Iterator[None]:
     """Turn whatever ends a run into a sentence and an exit status; never a traceback for what users do."""
-    from spaseq.engine.snapshot import IncompatibleSnapshot
+    from spaseq.operators.snapshot import IncompatibleSnapshot
 
     try:
         yield

@@ -15,9 +15,7 @@ from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.encode import encode_pushed
 from spaseq.engine.inputs import as_duration
-from spaseq.engine.machine import FOREVER, Machine, MachineOptions, check_limits
 from spaseq.engine.reorder import ReorderBuffer
-from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.errors import InvalidArgument, described, listed
 from spaseq.model.batch import EventBatch
 from spaseq.model.budget import Budget
@@ -34,6 +32,8 @@ from spaseq.model.events import (
     warn_of_unit,
 )
 from spaseq.model.matches import Match
+from spaseq.operators.machine import FOREVER, Machine, MachineOptions, check_limits
+from spaseq.operators.snapshot import restore_machine, snapshot_machine
 from spaseq.planner.compiled import CompiledQuery, compile_query
 from spaseq.planner.program import build_program
 from spaseq.settings import settings
@@ -228,9 +228,8 @@ class Engine:
                 self._listed = listed_bytes(found)
                 self._budget.check()
         self._listed = 0
-        memory = self.machine.stage.memory
         self.metrics.matches += len(found)
-        self.metrics.runs, self.metrics.peak_runs = memory.runs, memory.peak
+        self.metrics.runs, self.metrics.peak_runs = self.machine.runs, self.machine.peak_runs
         self.metrics.held = len(self.buffer)
         self._compact()
         return found

@@ -25,7 +25,6 @@ from spaseq.engine.replay import with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
 from spaseq.engine.session import Session, SessionOptions
-from spaseq.engine.snapshot import restore_machine, snapshot_machine
 from spaseq.engine.summary import asked_predicates, summarised
 from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
 from spaseq.engine.tally import Tally, mappings_of, skipped_by
@@ -34,6 +33,7 @@ from spaseq.io.layouts import FOLLOWED
 from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.sample import sampled_predicates
 from spaseq.io.written import check_written
+from spaseq.operators.snapshot import restore_machine, snapshot_machine
 
 PATIENCE: Final = 0.5
 """Seconds that a step may go on after a signal, so that its end can be kept in a checkpoint."""

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from spaseq.engine.answers import Answers
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.session import QueryRun, Session
 from spaseq.errors import InvalidArgument, SpaseqError
@@ -24,6 +23,7 @@ from spaseq.io.results import (
 )
 from spaseq.io.written import Digest, Written, cut_to_written
 from spaseq.model.forms import Form
+from spaseq.operators.answers import Answers
 
 if TYPE_CHECKING:
     from spaseq.engine.request import RunRequest

@@ -11,16 +11,16 @@ import numpy.typing as npt
 from pyoxigraph import Literal
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.answers import Answers
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.inputs import NamedQuery, declared_streams
-from spaseq.engine.machine import Machine, MachineOptions, check_limits
 from spaseq.engine.reorder import in_order
 from spaseq.engine.replay import Portion
 from spaseq.model.batch import EventBatch
 from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import Match
+from spaseq.operators.answers import Answers
+from spaseq.operators.machine import Machine, MachineOptions, check_limits
 from spaseq.planner.program import Program, build_program
 
 
@@ -149,7 +149,7 @@ class Session:
     @property
     def waiting_runs(self) -> int:
         """How many runs wait in all queries."""
-        return sum(run.machine.stage.memory.runs for run in self.runs)
+        return sum(run.machine.runs for run in self.runs)
 
     @property
     def match_count(self) -> int:

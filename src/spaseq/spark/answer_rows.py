@@ -11,14 +11,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spaseq.engine.answers import Answers, answer_keys, constructed
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import Numbering, match_identity
 from spaseq.model.terms import term_of
+from spaseq.operators.answers import Answers, answer_keys, constructed
+from spaseq.operators.term_texts import texts_of
 from spaseq.spark.finish import NUMBERED, label_of
 from spaseq.spark.job import Job
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
-from spaseq.spark.texts import shown, text_hash, texts_of, without_place
+from spaseq.spark.texts import shown, text_hash, without_place
 
 _EVENT = pa.list_(
     pa.struct([("step", pa.string()), ("stream", pa.string()), ("time", INSTANT), ("graph", pa.string())])

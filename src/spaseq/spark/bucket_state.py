@@ -11,15 +11,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spaseq.engine.machine import FOREVER
 from spaseq.model.packing import LARGEST, Damaged, OtherVersion, whole_number
+from spaseq.operators.machine import FOREVER
+from spaseq.operators.packing import STATE_VERSION, IncompatibleState, taking_up
+from spaseq.operators.segments import Segments
 from spaseq.settings import settings
 from spaseq.spark.blocks import Block, concat_blocks
 from spaseq.spark.held import load_block, save_block
 from spaseq.spark.job import Job
-from spaseq.spark.packing import STATE_VERSION, IncompatibleState, taking_up
 from spaseq.spark.routing import Ticks
-from spaseq.spark.segments import Segments
 from spaseq.spark.sequencer import Sequencer
 from spaseq.spark.watermark import Progress
 

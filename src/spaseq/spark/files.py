@@ -13,7 +13,6 @@ import pyarrow as pa
 from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
 from spaseq.engine.inputs import as_duration
-from spaseq.engine.machine import FOREVER
 from spaseq.errors import InvalidArgument, described
 from spaseq.io.bad_input import BadInput, OnBad, Policy
 from spaseq.io.growing import START, read_part
@@ -22,6 +21,7 @@ from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.readers import check_source, found_layout, layout_of
 from spaseq.io.sources import Layout, PathLike, Source, find_sources
 from spaseq.model.dictionary import TermDictionary
+from spaseq.operators.machine import FOREVER
 from spaseq.settings import settings
 from spaseq.spark.bad_events import policy_with
 from spaseq.spark.places import placed

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from spaseq.engine.clocks import wall_microseconds
-from spaseq.engine.machine import FOREVER
 from spaseq.engine.reports import ahead_reason
 from spaseq.engine.summary import asked_predicates
 from spaseq.engine.tally import Tally
@@ -18,6 +17,7 @@ from spaseq.io.bad_input import BadInput, OnBad, Unit
 from spaseq.io.growing import read_part
 from spaseq.io.layouts import with_cure
 from spaseq.model.batch import EventBatch
+from spaseq.operators.machine import FOREVER
 from spaseq.settings import settings
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import DIGEST, Block, Mappings, encode_block

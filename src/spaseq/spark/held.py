@@ -8,8 +8,9 @@ from typing import Final
 import numpy as np
 
 from spaseq.model.packing import INSTANT, Arrays, Field, check_arrays
+from spaseq.operators.packing import pack, unpack
+from spaseq.operators.term_texts import packed_terms, unpacked_terms
 from spaseq.spark.blocks import DIGEST, Block, Mappings
-from spaseq.spark.packing import pack, packed_terms, unpack, unpacked_terms
 
 _FIELDS: Final[dict[str, Field]] = {
     "times": Field(np.int64, ("events",), INSTANT),

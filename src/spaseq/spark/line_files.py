@@ -25,9 +25,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql.types import LongType, StructField, StructType
 
-from spaseq.engine.answers import Answers
 from spaseq.io.result_json import ColumnLines
 from spaseq.model.dictionary import TermDictionary
+from spaseq.operators.answers import Answers
 from spaseq.settings import settings
 from spaseq.spark.texts import shown_ids
 

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.engine.compaction import Compaction
-from spaseq.engine.events import digests_of
 from spaseq.engine.tally import mappings_of
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.operators.event_log import digests_of
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import match_gpms, match_keys
 from spaseq.settings import settings

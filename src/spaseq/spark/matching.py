@@ -16,9 +16,9 @@ from pyspark.sql.types import StructType, TimestampType
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.embedded import as_knowledge, as_query, wall_clock
 from spaseq.engine.inputs import as_duration
-from spaseq.engine.machine import check_limits
 from spaseq.errors import InvalidArgument, described
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
+from spaseq.operators.machine import check_limits
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.answer_rows import AnswerForm, RowForm
 from spaseq.spark.bad_events import policy_with

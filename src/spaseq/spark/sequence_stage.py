@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from spaseq.engine.answers import Answers
+from spaseq.operators.answers import Answers
 from spaseq.spark.answer_rows import AnswerForm
 from spaseq.spark.blocks import decode_block
 from spaseq.spark.job import Job

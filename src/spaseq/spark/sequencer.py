@@ -8,20 +8,19 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.automaton.program import WAIT
-from spaseq.automaton.stage import Found
-from spaseq.automaton.tables import IN, RUNS, TRANSITION_OPERATOR, UNTIL
-from spaseq.engine.answers import Answers
-from spaseq.engine.machine import FOREVER, Machine, MachineOptions
 from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.operators.answers import Answers
+from spaseq.operators.machine import FOREVER, Machine, MachineOptions
+from spaseq.operators.protocol import Situated
+from spaseq.operators.term_texts import encode_terms
 from spaseq.planner.distribution import Unit
 from spaseq.settings import settings
 from spaseq.spark.blocks import Block, concat_blocks
 from spaseq.spark.job import Job, Task
 from spaseq.spark.routing import combined
-from spaseq.spark.texts import KeyHashes, encode_terms
+from spaseq.spark.texts import KeyHashes
 
 
 class Sequencer:
@@ -71,16 +70,9 @@ class Sequencer:
 
     def due(self, now: int) -> int | None:
         """The time after which there is something to do: events to handle, a window to end, runs to expire."""
-        memory, tables = self.machine.stage.memory, self.machine.stage.tables
-        store = memory.store
+        waits = self.machine.due(now)
         times = [block.first for block in self.held]
-        runs = store.runs[: int(store.counts[RUNS])]
-        runs = runs[memory.alive(now, counted=True)] if len(runs) else runs
-        if len(runs):
-            until = runs[:, UNTIL]
-            waits = tables.transitions[runs[:, IN], TRANSITION_OPERATOR] == WAIT
-            times += [int(until[waits].min())] if waits.any() else [int(until.max())]
-        return min(times, default=None)
+        return min(times if waits is None else [*times, waits], default=None)
 
     def advance(self, now: int) -> Iterator[Answers]:
         """Handle every event before ``now``; events at that time may still come, earlier ones may not.
@@ -92,7 +84,7 @@ class Sequencer:
         self._stalled = self.waiting
         yield from self._step(ready, now)
         # Instants are handled whole, so nothing of the last one can still be joined.
-        self.machine.assembler.open.clear()
+        self.machine.end_instant()
 
     def finish(self) -> Iterator[Answers]:
         """No event will come any more."""
@@ -134,10 +126,7 @@ class Sequencer:
         }
         partition = None
         if self.task.routing.unit is Unit.PARTITION:
-            number = machine.stage.memory.keys.number
-            keys, place = np.unique(ids[block.pairs.terms], axis=0, return_inverse=True)
-            numbers = np.array([number(tuple(key)) for key in keys.tolist()], np.int32)
-            partition = block.pairs.event.astype(np.int64), numbers[place.reshape(-1)]
+            partition = block.pairs.event.astype(np.int64), machine.number_keys(ids[block.pairs.terms])
         return machine.step_tables(tables, block.times, serials, partition, now, self._report)
 
     def _no_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]] | None:
@@ -145,7 +134,7 @@ class Sequencer:
             return None
         return np.zeros(0, np.int64), np.zeros(0, np.int32)
 
-    def _owned(self, found: Found) -> npt.NDArray[np.bool_]:
+    def _owned(self, found: Situated) -> npt.NDArray[np.bool_]:
         """Which matches this bucket reports: those whose key and window are at home here."""
         columns = [self._hashes.of(found.slots[:, slot]) for slot in self._key_slots]
         home = self.task.routing.home(combined(columns, len(found)), found.start)

@@ -35,6 +35,7 @@ from spaseq.io.growing import START, UNKNOWN, Cut, Span, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, find_sources
 from spaseq.model.packing import LARGEST, whole_number
+from spaseq.operators.packing import taking_up
 from spaseq.spark.bad_events import BadEvents, policy_with
 from spaseq.spark.files import (
     EVENTS,
@@ -47,7 +48,6 @@ from spaseq.spark.files import (
     promise_row,
     splittable,
 )
-from spaseq.spark.packing import taking_up
 from spaseq.spark.places import Place
 from spaseq.spark.schedule import Schedule
 from spaseq.spark.sources import Split

@@ -14,15 +14,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from spaseq.engine.machine import FOREVER
 from spaseq.engine.reports import late_reason
 from spaseq.io.bad_input import BadInput
+from spaseq.operators.machine import FOREVER
+from spaseq.operators.packing import IncompatibleState
 from spaseq.spark.answer_rows import AnswerForm, AnswerTaker
 from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.blocks import Block, decode_block
 from spaseq.spark.bucket_state import BucketState, Store
 from spaseq.spark.job import Job
-from spaseq.spark.packing import IncompatibleState
 from spaseq.spark.places import Place
 from spaseq.spark.schemas import CLOCKS, CONTROL
 from spaseq.spark.tallies import write_tally

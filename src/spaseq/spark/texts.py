@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spaseq.model.dictionary import TermDictionary
-from spaseq.settings import settings
+from spaseq.operators.term_texts import texts_of
 
 Ints = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
@@ -24,17 +24,6 @@ _SCOPE: Final = re.compile(r"-e[0-9a-f]{16}$")
 """What `spaseq.model.terms.scoped_label` appends."""
 _KNOWN_EVERYWHERE: Final = re.compile(r"-k\d+$")
 """How the blank nodes of background graphs end; they are the same in every process."""
-
-
-def texts_of(dictionary: TermDictionary, ids: npt.NDArray[np.integer]) -> pa.LargeStringArray:
-    """The N-Triples texts of some ids."""
-    if not dictionary.promoted:
-        return pa.array([dictionary.ntriples(known) for known in ids.tolist()], pa.large_string())
-    arena = dictionary.promote()
-    count = len(arena) + 1
-    offsets, data = pa.py_buffer(arena.starts[: count + 1]), pa.py_buffer(arena.buffer)
-    everything = pa.LargeStringArray.from_buffers(count, offsets, data)
-    return everything.take(pa.array(ids))
 
 
 def local_texts(dictionary: TermDictionary, ids: npt.NDArray[np.integer], place: str) -> pa.LargeStringArray:
@@ -93,21 +82,6 @@ def shown(texts: pa.Array) -> pa.Array:
     if not pc.any(pc.starts_with(texts, "_:")).as_py():
         return texts
     return pa.array([None if text is None else without_place(text) for text in texts.to_pylist()], texts.type)
-
-
-def encode_terms(dictionary: TermDictionary, texts: pa.LargeStringArray) -> Ints:
-    """The ids of terms: entry ``n`` is that of term number ``n``, entry 0 is unbound."""
-    ids = np.zeros(len(texts) + 1, np.int32)
-    if len(dictionary) + len(texts) >= settings().promoted_terms:
-        dictionary.promote()
-    if not dictionary.promoted:
-        ids[1:] = dictionary.encode_texts(texts.to_pylist())
-    elif len(texts):
-        _, offsets, data = texts.buffers()
-        ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
-        bytes_ = data[int(ends[0]) : int(ends[-1])].to_pybytes() if data is not None else b""
-        ids[1:] = dictionary.promote().encode_packed(bytes_, ends[1:] - ends[0])
-    return ids
 
 
 def text_hash(text: bytes) -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from spaseq.engine.machine import FOREVER
+from spaseq.operators.machine import FOREVER
 
 BEFORE_ALL: Final = -FOREVER
 

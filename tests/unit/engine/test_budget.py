@@ -11,10 +11,11 @@ from click.testing import CliRunner
 from pyoxigraph import Literal, NamedNode, Triple
 
 from spaseq.cli import main
-from spaseq.engine import Engine, machine
-from spaseq.engine.answers import Answers, stacked
+from spaseq.engine import Engine
 from spaseq.model.budget import Budget, TooMuchMemory, available_memory, resident_memory
 from spaseq.model.events import GraphEvent
+from spaseq.operators import machine
+from spaseq.operators.answers import Answers, stacked
 
 EX = "http://ex.org/"
 QUERY = """PREFIX : <http://ex.org/>

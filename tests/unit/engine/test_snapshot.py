@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from spaseq import Engine, Event
-from spaseq.engine.snapshot import VERSION, DamagedSnapshot, IncompatibleSnapshot
 from spaseq.model.packing import pack, unpack
+from spaseq.operators.snapshot import VERSION, DamagedSnapshot, IncompatibleSnapshot
 
 QUERY = """PREFIX : <http://ex.org/>
 SELECT ?k ?v WITHIN 30 SECONDS SLIDING FROM STREAM S <http://ex.org/s> WHERE {

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spaseq.engine.answers import Answers
 from spaseq.model.dictionary import TermDictionary
+from spaseq.operators.answers import Answers
 from spaseq.spark.line_files import AnswerLines, merged_lines
 
 

@@ -22,7 +22,7 @@ org.apache.spark.api.python.PythonException: Traceback (most recent call last):
     ("error", "kind", "text"),
     [
         ("spaseq.errors.InvalidArgument: no such option", InvalidArgument, "no such option"),
-        ("spaseq.spark.packing.IncompatibleState: another\nrun", IncompatibleCheckpoint, "another\nrun"),
+        ("spaseq.operators.packing.IncompatibleState: another\nrun", IncompatibleCheckpoint, "another\nrun"),
         ("spaseq.automaton.errors.TooManyRuns: 8 runs wait", SparkFailed, "8 runs wait"),
         (
             "FileNotFoundError: [Errno 2] No such file or directory: 'in.nq'",

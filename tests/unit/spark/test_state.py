@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from spaseq.engine.answers import matches
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import StaleIds
+from spaseq.operators.answers import matches
+from spaseq.operators.packing import IncompatibleState
 from spaseq.planner.compiled import compile_query
 from spaseq.spark import bucket_state
 from spaseq.spark.answer_rows import RowForm
@@ -22,7 +23,6 @@ from spaseq.spark.blocks import Block
 from spaseq.spark.bucket_state import BucketState
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.mapper import Mapper
-from spaseq.spark.packing import IncompatibleState
 from spaseq.spark.places import Place
 from spaseq.spark.sequencer import Sequencer
 from spaseq.spark.stream_stage import Input, Work

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaseq.engine.machine import FOREVER
+from spaseq.operators.machine import FOREVER
 from spaseq.spark.watermark import BEFORE_ALL, Progress
 
 

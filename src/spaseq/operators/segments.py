@@ -23,7 +23,6 @@ from spaseq.automaton.tables import (
     check_store,
     store_sizes,
 )
-from spaseq.engine.machine import Machine
 from spaseq.model.packing import (
     INSTANT,
     LARGEST,
@@ -34,9 +33,10 @@ from spaseq.model.packing import (
     check_arrays,
     whole_number,
 )
+from spaseq.operators.machine import Machine
+from spaseq.operators.packing import pack, unpack
+from spaseq.operators.term_texts import encode_terms, packed_terms, texts_of, unpacked_terms
 from spaseq.settings import settings
-from spaseq.spark.packing import pack, packed_terms, unpack, unpacked_terms
-from spaseq.spark.texts import encode_terms, texts_of
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]

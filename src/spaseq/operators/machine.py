@@ -14,12 +14,19 @@ import numpy.typing as npt
 from pyoxigraph import Literal
 
 from spaseq.automaton.occurrences import Assembler
+from spaseq.automaton.program import WAIT
 from spaseq.automaton.stage import Found, SequenceStage
-from spaseq.automaton.tables import ValueArrays, constants
+from spaseq.automaton.tables import IN, RUNS, TRANSITION_OPERATOR, UNTIL, ValueArrays, constants
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.engine.answers import (
+from spaseq.errors import InvalidArgument, described
+from spaseq.model.batch import EventBatch
+from spaseq.model.budget import Budget
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.mappings import MappingTable
+from spaseq.model.matches import Match, Numbering, match_identity
+from spaseq.operators.answers import (
     Answers,
     answer_columns,
     answer_keys,
@@ -29,13 +36,7 @@ from spaseq.engine.answers import (
     skipping,
     stacked,
 )
-from spaseq.engine.events import EventLog
-from spaseq.errors import InvalidArgument, described
-from spaseq.model.batch import EventBatch
-from spaseq.model.budget import Budget
-from spaseq.model.dictionary import TermDictionary
-from spaseq.model.mappings import MappingTable
-from spaseq.model.matches import Match, Numbering, match_identity
+from spaseq.operators.event_log import EventLog
 from spaseq.planner.program import Observed, Program, keys_of_rows, match_gpms, match_keys
 from spaseq.settings import settings
 
@@ -219,12 +220,16 @@ class Machine:
             found = match_keys(self.program, batch, self.dictionary)
             assert found is not None
             event, keys = found
+        return event, self.number_keys(keys)
+
+    def number_keys(self, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """The numbers of partitions, given their keys as rows of ids."""
         number = self.stage.memory.keys.number
         if len(keys) < settings().looped_rows:
-            return event, np.array([number(tuple(key)) for key in keys.tolist()], np.int32)
+            return np.array([number(tuple(key)) for key in keys.tolist()], np.int32)
         distinct, place = np.unique(keys, axis=0, return_inverse=True)
         numbers = np.array([number(tuple(key)) for key in distinct.tolist()], np.int32)
-        return event, numbers[place.reshape(-1)]
+        return numbers[place.reshape(-1)]
 
     def _encoded_constants(self) -> npt.NDArray[np.int32]:
         terms = constants(self.program.sequence)
@@ -293,6 +298,31 @@ class Machine:
     def id_slots(self) -> int:
         """How many of a partial's slots hold ids; counters come behind them."""
         return len(self.program.sequence.variables) + len(self.program.sequence.tracks)
+
+    @property
+    def runs(self) -> int:
+        """How many runs the automaton holds."""
+        return self.stage.memory.runs
+
+    @property
+    def peak_runs(self) -> int:
+        """The most it ever held."""
+        return self.stage.memory.peak
+
+    def due(self, now: int) -> int | None:
+        """The time after which there is something to do without a further event: a window ends, runs expire."""
+        memory, tables = self.stage.memory, self.stage.tables
+        runs = memory.store.runs[: int(memory.store.counts[RUNS])]
+        runs = runs[memory.alive(now, counted=True)] if len(runs) else runs
+        if not len(runs):
+            return None
+        until = runs[:, UNTIL]
+        waits = tables.transitions[runs[:, IN], TRANSITION_OPERATOR] == WAIT
+        return int(until[waits].min()) if waits.any() else int(until.max())
+
+    def end_instant(self) -> None:
+        """The last instant was handled whole: nothing more can be joined at it."""
+        self.assembler.open.clear()
 
     def forget_keys(self) -> None:
         """Drop the partitions in which, after a sweep, nothing waits, nor a conjunction of the open instant."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,6 @@ import numpy.typing as npt
 from spaseq.automaton.occurrences import OPEN_FIELDS, Occurrences
 from spaseq.automaton.state import KEY_FIELDS
 from spaseq.automaton.tables import PARTIALS, RUNS, STORE_FIELDS, check_store, store_sizes
-from spaseq.engine.answers import Answers, Ranks
-from spaseq.engine.events import LOG_FIELDS
-from spaseq.engine.machine import Machine
-from spaseq.engine.reorder import ReorderBuffer
 from spaseq.errors import SpaseqError
 from spaseq.model.batch import BATCH_FIELDS, EventBatch
 from spaseq.model.packing import (
@@ -41,6 +37,9 @@ from spaseq.model.packing import (
     whole_number,
 )
 from spaseq.model.terms import check_terms
+from spaseq.operators.answers import Answers, Ranks
+from spaseq.operators.event_log import LOG_FIELDS
+from spaseq.operators.machine import Machine
 
 VERSION: Final = 4
 """The version of the format; any change to what a run carries makes a new one."""
@@ -77,10 +76,29 @@ class DamagedSnapshot(IncompatibleSnapshot):
     """A snapshot that is not what was written, or was never one."""
 
 
+class Buffer(Protocol):
+    """What holds events before the machine until time has passed them."""
+
+    @property
+    def watermark(self) -> int:
+        """Before this time no event comes any more."""
+
+    @property
+    def latest(self) -> int:
+        """The latest time of an event."""
+
+    @property
+    def held(self) -> EventBatch | None:
+        """The events that wait."""
+
+    def restore(self, held: EventBatch, watermark: int, latest: int) -> None:
+        """Take up events that waited."""
+
+
 # --- saving -------------------------------------------------------------------------------------
 
 
-def snapshot_machine(machine: Machine, buffer: ReorderBuffer | None = None) -> bytes:
+def snapshot_machine(machine: Machine, buffer: Buffer | None = None) -> bytes:
     """The state of a machine, and of the reorder buffer before it, between two steps."""
     held = buffer.held if buffer is not None else None
     waiting = [] if held is None else [held.subjects, held.predicates, held.objects, held.names]
@@ -193,7 +211,7 @@ def _digests(digests: list[bytes]) -> npt.NDArray[np.uint8]:
 # --- restoring ----------------------------------------------------------------------------------
 
 
-def restore_machine(machine: Machine, blob: bytes, buffer: ReorderBuffer | None = None) -> None:
+def restore_machine(machine: Machine, blob: bytes, buffer: Buffer | None = None) -> None:
     """Fill a fresh machine (and buffer) with the state of a snapshot; whatever is wrong with it is found before."""
     try:
         with reading():
@@ -207,7 +225,7 @@ def restore_machine(machine: Machine, blob: bytes, buffer: ReorderBuffer | None 
         ) from None
 
 
-def _restore(machine: Machine, blob: bytes, buffer: ReorderBuffer | None) -> None:
+def _restore(machine: Machine, blob: bytes, buffer: Buffer | None) -> None:
     if blob[:2] == b"PK":
         raise OtherVersion(VERSION - 1)  # versions before 4 were npz archives
     header, views = unpack(_inflated(blob, machine.budget.most), VERSION)

@@ -16,9 +16,9 @@ from spaseq.algebra.scope import expression_variables
 from spaseq.automaton.evaluator import Evaluator
 from spaseq.automaton.stage import Found
 from spaseq.automaton.verdicts import column_name, event_value, functions_in, over_columns
-from spaseq.engine.events import EventLog
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import Match, MatchedEvent, Numbering, match_identity, match_key
+from spaseq.operators.event_log import EventLog
 from spaseq.planner.program import Program
 
 Ints = npt.NDArray[np.int32]

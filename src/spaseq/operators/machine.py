@@ -58,6 +58,8 @@ class MachineOptions:
     """Compute the deterministic identity of every match, which needs a digest of every event."""
     budget: Budget | None = None
     """The memory that this machine and others may hold together; None for a default of its own."""
+    shown: Callable[[str], str] = str
+    """The text of a term as it leaves for the user, where hosts mark the labels of blank nodes."""
 
 
 def check_limits(max_runs: object, max_memory: object) -> None:
@@ -116,6 +118,7 @@ class Machine:
         self._made = 0
         self.numbering = Numbering() if self.events.with_digests else None
         """Numbers equal matches, which is part of their identity; None if identities are not asked for."""
+        self._shown = options.shown
         self._normal_text = program.query.normal_text if self.events.with_digests else ""
         self._unchecked = 0
         self.budget.count("events", lambda: self.events.nbytes)
@@ -146,7 +149,7 @@ class Machine:
     @property
     def needs_whole_instants(self) -> bool:
         """True if positions among simultaneous events matter, so that no instant may come in pieces."""
-        return self.program.counts_events or self.program.query.rewritten.skip_past
+        return self.program.needs_positions
 
     @property
     def _holds_answers(self) -> bool:
@@ -284,7 +287,10 @@ class Machine:
     def _distinct(self, answers: Answers) -> Answers:
         if self.numbering is None:
             return distinct(answers)
-        keys = answer_keys(self.program, answers, self._normal_text, self.dictionary.ntriples)
+        # Of equal answers the one of the least identity counts, and identities are those that users see.
+        keys = answer_keys(
+            self.program, answers, self._normal_text, lambda term: self._shown(self.dictionary.ntriples(term))
+        )
         return distinct(answers, [match_identity(key, 0) for key in keys])
 
     def matches(self, answers: Answers) -> Iterator[Match]:

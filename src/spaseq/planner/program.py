@@ -85,6 +85,11 @@ class Program:
         return isinstance(self.query.rewritten.window, EventWindow)
 
     @property
+    def needs_positions(self) -> bool:
+        """True if it matters in which order simultaneous events came: windows in EVENTS count them, skipping ranks by them."""
+        return self.counts_events or self.query.rewritten.skip_past
+
+    @property
     def window_time(self) -> tuple[int, int | None]:
         """The length of a window of time and where the first one begins, if the query says it; 0: no such window."""
         window = self.query.rewritten.window

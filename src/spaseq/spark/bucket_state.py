@@ -19,7 +19,6 @@ from spaseq.settings import settings
 from spaseq.spark.blocks import Block, concat_blocks
 from spaseq.spark.held import load_block, save_block
 from spaseq.spark.job import Job
-from spaseq.spark.routing import Ticks
 from spaseq.spark.sequencer import Sequencer
 from spaseq.spark.watermark import Progress
 
@@ -206,7 +205,7 @@ class BucketState:
 
     def in_order_of_arrival(self, number: int, blocks: list[Block]) -> list[Block]:
         """The blocks of a micro-batch as one, its events numbered on from those that came before."""
-        if self._job.tasks[number].routing.ticks is not Ticks.EVENTS or not blocks:
+        if not self._job.tasks[number].program.needs_positions or not blocks:
             return blocks
         saved = self.queries.setdefault(number, _Query())
         block = concat_blocks(blocks)

@@ -20,7 +20,7 @@ from spaseq.settings import settings
 from spaseq.spark.blocks import Block, concat_blocks
 from spaseq.spark.job import Job, Task
 from spaseq.spark.routing import combined
-from spaseq.spark.texts import KeyHashes
+from spaseq.spark.texts import KeyHashes, without_place
 
 
 class Sequencer:
@@ -40,6 +40,7 @@ class Sequencer:
             job.max_runs,
             with_events=job.provenance,
             with_identity=job.provenance,
+            shown=without_place,
             budget=budget,
         )
         self.machine = Machine(task.program, self.dictionary, job.knowledge, now=job.now, options=options)

@@ -22,7 +22,7 @@ SHARED = ROOT.parent / "shared"
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Tests repeat the same cases, so that red is reproducible; `make fuzz` looks for new ones.
 settings.register_profile("dev", patient, max_examples=25, derandomize=True)
-settings.register_profile("ci", patient, max_examples=300, derandomize=True)
+settings.register_profile("ci", patient, max_examples=120, derandomize=True)
 settings.register_profile("small", patient, max_examples=60, derandomize=True)
 settings.register_profile("fuzz", patient, max_examples=200, print_blob=True)
 settings.load_profile(

@@ -22,6 +22,7 @@ def test_the_engine_answers_like_the_judge(host: Host, scenario: Scenario) -> No
     assert comparable(query, host.run(query, scenario.events, scenario.knowledge)) == wanted
 
 
+@settings(max_examples=settings().max_examples * 5 // 2)
 @given(scenario=scenarios(beyond=True))
 def test_sequences_beyond_the_paper_agree_with_the_reference(scenario: Scenario) -> None:
     """Groups, permutations, gaps, longest repetitions and skipping, mixed with everything else, however input comes."""

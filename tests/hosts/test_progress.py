@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
@@ -27,20 +26,12 @@ EVENT = """<http://ex.org/k> <http://ex.org/v> "{0}"^^<http://www.w3.org/2001/XM
 COUNT = 300
 
 
-@pytest.fixture
-def session(spark: SparkSession) -> Iterator[SparkSession]:
-    """The session of all tests, which a run sets up for itself; afterwards it is as it was."""
-    name = "spark.sql.shuffle.partitions"
-    before = spark.conf.get(name)
-    yield spark
-    spark.conf.set(name, str(before))
-
-
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_who_watches_sees_tasks_while_they_run(
-    session: SparkSession, tmp_path: Path, *, checkpoint: bool
+    spark: SparkSession, tmp_path: Path, *, checkpoint: bool
 ) -> None:
-    """And at the end everything that was read and found."""
+    """And at the end everything that was read and found; the session, which may be another's, is as it was."""
+    before = spark.conf.get("spark.sql.shuffle.partitions")
     lines = (EVENT.format(each, each // 60, each % 60) for each in range(COUNT))
     (tmp_path / "s.nq").write_text("".join(lines), encoding="utf-8")
     request = RunRequest(
@@ -52,7 +43,8 @@ def test_who_watches_sees_tasks_while_they_run(
     )
     seen: list[Status] = []
     with ExitStack() as stack:
-        report = SparkRun(request, "local[2]").run_in(session, tmp_path, stack, seen.append)
+        report = SparkRun(request, "local[2]").run_in(spark, tmp_path, stack, seen.append)
+    assert spark.conf.get("spark.sql.shuffle.partitions") == before == "4"
     assert report.status.events == COUNT
     assert report.status.matches == COUNT - 1
     assert max(status.tasks[1] for status in seen if status.tasks) >= 1

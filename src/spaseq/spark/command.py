@@ -172,7 +172,10 @@ class SparkRun:
             return ended
         if self.kept is not None and self.kept.note is not None:
             tell(self.kept.note)
-        spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
+        # The session may be somebody else's, who gets it back as it was.
+        shuffled = "spark.sql.shuffle.partitions"
+        stack.callback(spark.conf.set, shuffled, spark.conf.get(shuffled) or "200")
+        spark.conf.set(shuffled, str(spark.sparkContext.defaultParallelism))
         folder = self.request.checkpoint or self._shared_folder(work, stack)
         try:
             self._keep_pipes(folder.absolute() / "piped")

@@ -13,6 +13,7 @@ from spaseq.errors import InvalidArgument, QueryError, QueryWarning, SpaseqError
 if TYPE_CHECKING:
     from spaseq.engine.embedded import Engine
     from spaseq.engine.run import run
+    from spaseq.engine.session import Session
     from spaseq.model.events import Event
     from spaseq.model.frames import to_pandas
     from spaseq.model.matches import Match, MatchedEvent
@@ -25,7 +26,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CompiledQuery", "Engine", "Event", "InvalidArgument", "Match", "MatchedEvent", "QueryError",
-    "QueryWarning", "SpaseqError", "compile", "evaluate", "explain", "run", "to_pandas",
+    "QueryWarning", "Session", "SpaseqError", "compile", "evaluate", "explain", "run", "to_pandas",
 ]  # fmt: skip
 
 _LAZY = {
@@ -33,6 +34,7 @@ _LAZY = {
     "Engine": ("spaseq.engine.embedded", "Engine"),
     "Event": ("spaseq.model.events", "Event"),
     "Match": ("spaseq.model.matches", "Match"),
+    "Session": ("spaseq.engine.session", "Session"),
     "MatchedEvent": ("spaseq.model.matches", "MatchedEvent"),
     "compile": ("spaseq.planner", "compile_query"),
     "evaluate": ("spaseq.operators.evaluate", "evaluate"),

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from spaseq import Engine, Event
-from spaseq.engine.embedded import as_query
 from spaseq.engine.encode import encode_pushed
+from spaseq.engine.session import as_query
 from spaseq.model.events import GraphEvent
 from spaseq.model.packing import pack, unpack
 from spaseq.operators.packing import STATE_VERSION, IncompatibleState

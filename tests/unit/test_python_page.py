@@ -22,7 +22,7 @@ How-to pages: [run on files](../how-to/run-on-files.md), [use it from PySpark](.
 """
 
 
-MADE_BY_USERS = ("Engine", "Event")
+MADE_BY_USERS = ("Engine", "Event", "Session")
 """The classes whose constructor is part of the interface."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from pyoxigraph import Literal, NamedNode
@@ -75,6 +76,7 @@ class PatternPlan:
         return Table(table.events, columns, table.size)
 
 
+@lru_cache(maxsize=1 << 12)
 def compile_pattern(pattern: Pattern, *, base: str | None = None) -> PatternPlan:
     """A plan for a graph pattern; ``base`` is the base IRI of the query, which the function IRI uses."""
     return PatternPlan(

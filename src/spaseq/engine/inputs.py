@@ -48,7 +48,7 @@ def resolve_streams(
     """
     inputs: dict[str, list[Given]] = {stream.iri: [] for stream in declared_streams(queries)}
     for name, value in given:
-        inputs[_iri_of(name, queries)].append(value)
+        inputs[stream_iri(name, queries)].append(value)
     for stream in declared_streams(queries):
         if not inputs[stream.iri]:
             raise InvalidArgument(
@@ -58,7 +58,8 @@ def resolve_streams(
     return inputs
 
 
-def _iri_of(name: str, queries: Sequence[NamedQuery]) -> str:
+def stream_iri(name: str, queries: Sequence[NamedQuery]) -> str:
+    """The IRI of the stream that an alias or an IRI names in some queries."""
     streams = [(item, stream) for item in queries for stream in item.query.streams]
     found = {stream.iri: item for item, stream in streams if name in (stream.alias, stream.iri)}
     if len(found) == 1:

@@ -11,7 +11,6 @@ from typing import Final
 
 from spaseq.engine.checkpoint import Checkpoint, CheckpointFile, Progress, hold
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
-from spaseq.engine.embedded import as_knowledge, wall_clock
 from spaseq.engine.follow import watch
 from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import StreamInput, declared_streams, resolve_streams
@@ -20,11 +19,12 @@ from spaseq.engine.notices import Notices, Tell, silent
 from spaseq.engine.opening import Opened, Opener, StreamFiles, find_inputs
 from spaseq.engine.output import Output, Sink, chosen_format
 from spaseq.engine.piped import check_pipes, find_pipes, keep_pipes, pipes_of
+from spaseq.engine.query_group import GroupOptions, QueryGroup
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
-from spaseq.engine.session import Session, SessionOptions
+from spaseq.engine.session import as_knowledge, wall_clock
 from spaseq.engine.summary import asked_predicates, summarised
 from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
 from spaseq.engine.tally import Tally, mappings_of, skipped_by
@@ -59,10 +59,10 @@ class LocalRun:
         request.check_paths()
         self.format = chosen_format(request)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
-        limits = SessionOptions(
+        limits = GroupOptions(
             request.max_runs, request.provenance, max_memory=request.max_memory, whole_process=True
         )
-        self.session = Session(queries, knowledge, wall_clock(), limits)
+        self.session = QueryGroup(queries, knowledge, wall_clock(), limits)
         whole = self.session.needs_whole_instants
         self.buffer = ReorderBuffer(options.lateness or 0, whole_instants=whole) if request.follow else None
         self.resumed = False

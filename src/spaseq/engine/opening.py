@@ -13,9 +13,9 @@ import numpy as np
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.feeds import Batches, Feed, LateFeed, SurveyedFile, WholeFeed, pushed_batches
 from spaseq.engine.inputs import StreamInput, as_paths
+from spaseq.engine.query_group import QueryGroup
 from spaseq.engine.reorder import BEFORE_ALL
 from spaseq.engine.reports import Reports
-from spaseq.engine.session import Session
 from spaseq.io.bad_input import Unit
 from spaseq.io.growing import Span, is_packed, read_source
 from spaseq.io.layouts import NOT_GROUPED, with_cure
@@ -113,7 +113,7 @@ class Opener:
 
     def __init__(
         self,
-        session: Session,
+        session: QueryGroup,
         reports: Reports,
         options: InputOptions,
         *,

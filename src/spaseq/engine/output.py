@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from spaseq.engine.inputs import NamedQuery
-from spaseq.engine.session import QueryRun, Session
+from spaseq.engine.query_group import QueryGroup, QueryRun
 from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.result_json import ColumnLines
 from spaseq.io.results import (
@@ -164,7 +164,7 @@ class Sink:
 
     def __init__(
         self,
-        session: Session,
+        session: QueryGroup,
         queries: Sequence[NamedQuery],
         out: Output,
         output_format: OutputFormat,
@@ -212,7 +212,7 @@ class Sink:
         for match in query.matches_of(answers):
             writer.write(match, name)
 
-    def finish(self, session: Session) -> None:
+    def finish(self, session: QueryGroup) -> None:
         """Write what is known at the end of a finite input: an ASK query without match, and what closes a document."""
         for query in session.runs:
             if query.form == "ask" and not query.finished:

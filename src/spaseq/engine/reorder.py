@@ -56,7 +56,8 @@ class ReorderBuffer:
     def __init__(self, lateness: int = 0, *, whole_instants: bool = False) -> None:
         self.lateness = lateness
         self.watermark = BEFORE_ALL
-        self._whole = whole_instants
+        self.whole_instants = whole_instants
+        """True if simultaneous events are handed on together; it may change while events are held."""
         self._runs: list[_Run] = []
         self._fresh: list[EventBatch] = []
         self._first = AFTER_ALL
@@ -111,7 +112,7 @@ class ReorderBuffer:
         """
         if not len(batch):
             return EMPTY, np.zeros(0, np.intp)
-        if len(batch) == 1 and self.lateness == 0 and not self._whole and not len(self):
+        if len(batch) == 1 and self.lateness == 0 and not self.whole_instants and not len(self):
             return self._push_one(batch)
         seen = np.maximum.accumulate(np.concatenate([[self._latest], batch.times[:-1]]))
         floor = np.where(seen > BEFORE_ALL + self.lateness, seen - self.lateness, BEFORE_ALL)
@@ -142,7 +143,7 @@ class ReorderBuffer:
         self.watermark = max(self.watermark, time)
         if self._first <= self.watermark:
             self._sort_in()
-        ready = [run.taken(self.watermark, "left" if self._whole else "right") for run in self._runs]
+        ready = [run.taken(self.watermark, "left" if self.whole_instants else "right") for run in self._runs]
         self._runs = [run for run in self._runs if len(run)]
         return in_order(concat(ready))
 

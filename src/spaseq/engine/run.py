@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.embedded import as_knowledge, as_query, wall_clock
 from spaseq.engine.inputs import (
     NamedQuery,
     StreamInput,
@@ -24,9 +23,10 @@ from spaseq.engine.inputs import (
 from spaseq.engine.opening import InputOptions, Opened, Opener, StreamEvents, StreamFiles, find_inputs
 from spaseq.engine.paths import Reads, check_paths
 from spaseq.engine.piped import check_pipes, keep_pipes, pipes_of
+from spaseq.engine.query_group import GroupOptions, QueryGroup
 from spaseq.engine.replay import Merge, with_end
 from spaseq.engine.reports import Reports
-from spaseq.engine.session import Session, SessionOptions
+from spaseq.engine.session import as_knowledge, as_query, wall_clock
 from spaseq.engine.tally import Tally, mistaken, mistaken_unit
 from spaseq.errors import InvalidArgument, described
 from spaseq.io.bad_input import BadInputHandler, Policy, checked_policy
@@ -114,13 +114,13 @@ def run(
         )
     kept = QuarantineFile(Path(quarantine))
     handler = BadInputHandler(on_bad_input, kept if on_bad_input == "quarantine" else None)
-    limits = SessionOptions(max_runs, with_events, max_memory=max_memory)
-    session = Session(queries, as_knowledge(knowledge, rdfs=rdfs), wall_clock(), limits)
+    limits = GroupOptions(max_runs, with_events, max_memory=max_memory)
+    session = QueryGroup(queries, as_knowledge(knowledge, rdfs=rdfs), wall_clock(), limits)
     return _matches(session, inputs, options, Reports(handler, session.dictionary), kept)
 
 
 def _matches(
-    session: Session, inputs: list[Opened], options: InputOptions, reports: Reports, kept: QuarantineFile
+    session: QueryGroup, inputs: list[Opened], options: InputOptions, reports: Reports, kept: QuarantineFile
 ) -> Iterator[Match]:
     with kept, ExitStack() as stack:
         inputs = keep_pipes(inputs, stack)

@@ -1,214 +1,284 @@
-"""A session: queries that share one dictionary and one pass over their input."""
+"""`Session`: queries in this process, which come and go while events are pushed (docs/reference/python.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.compaction import Compaction
-from spaseq.engine.inputs import NamedQuery, declared_streams
-from spaseq.engine.reorder import in_order
+from spaseq.engine.clocks import wall_microseconds
+from spaseq.engine.encode import encode_pushed
+from spaseq.engine.inputs import NamedQuery, as_duration, stream_iri
+from spaseq.engine.query_group import GroupOptions, QueryGroup, QueryRun
+from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import Portion
+from spaseq.errors import InvalidArgument, described, did_you_mean, listed
 from spaseq.model.batch import EventBatch
-from spaseq.model.budget import Budget
-from spaseq.model.dictionary import TermDictionary
+from spaseq.model.events import (
+    Event,
+    Events,
+    GraphEvent,
+    as_events,
+    checked_event,
+    checked_instant,
+    instant_of,
+    localised,
+    warn_of_unit,
+)
 from spaseq.model.matches import Match
-from spaseq.operators.answers import Answers
-from spaseq.operators.machine import Machine, MachineOptions, check_limits
-from spaseq.planner.program import Program, build_program
+from spaseq.operators.machine import FOREVER
+from spaseq.planner.compiled import CompiledQuery, compile_query
+from spaseq.settings import settings
+from spaseq.temporal.instants import format_instant, from_datetime
+
+if TYPE_CHECKING:
+    from spaseq.columnar.knowledge import Source
 
 
-class Holder(Protocol):
-    """What holds events over the session's dictionary."""
+@dataclass(slots=True)
+class Metrics:
+    """What a session has done so far."""
+
+    events: int = 0
+    late: int = 0
+    ahead: int = 0
+    matches: int = 0
+    runs: int = 0
+    peak_runs: int = 0
+    held: int = 0
+
+
+def as_query(query: CompiledQuery | str) -> CompiledQuery:
+    """A compiled query, compiled here if it is a text."""
+    return query if isinstance(query, CompiledQuery) else compile_query(query)
+
+
+def as_knowledge(knowledge: Knowledge | Mapping[str, Source] | None, *, rdfs: bool = False) -> Knowledge:
+    """Background graphs as the user gives them."""
+    if isinstance(knowledge, Knowledge):
+        return knowledge
+    if knowledge is not None and not isinstance(knowledge, Mapping):
+        raise InvalidArgument(
+            f"`knowledge=` is a mapping from graph IRIs to paths or graphs, not {described(knowledge)}"
+        )
+    for name in knowledge or ():
+        if not isinstance(name, str):
+            raise InvalidArgument(f"a background graph is named by an IRI as text, not {described(name)}")
+    return Knowledge({name: _source(given) for name, given in (knowledge or {}).items()}, rdfs=rdfs)
+
+
+def _source(given: Source) -> Source:
+    """A background graph as the user gives it: a text names a file."""
+    if not isinstance(given, str):
+        return given
+    if not Path(given).exists():
+        raise InvalidArgument(f"the background graph `{given}` does not exist")
+    return Path(given)
+
+
+class _Buffered:
+    """The events that wait, for a compaction of the dictionary."""
+
+    def __init__(self, buffer: ReorderBuffer) -> None:
+        self._buffer = buffer
 
     def held(self) -> list[EventBatch]:
-        """Every event that is held."""
+        return [self._buffer.held]
 
     def remap(self, mapping: npt.NDArray[np.int32]) -> None:
-        """Follow a compaction of the dictionary."""
-
-
-class QueryRun:
-    """One query of a session at work."""
-
-    def __init__(
-        self,
-        query: NamedQuery,
-        program: Program,
-        machine: Machine,
-        streams: Sequence[str],
-    ) -> None:
-        self.name = query.name
-        self.form = query.query.form.kind
-        self.program = program
-        self.machine = machine
-        self.matches = 0
-        own = {iri: index for index, iri in enumerate(program.streams)}
-        index = np.array([own.get(iri, -1) for iri in streams], np.int16)
-        self._index = None if index.tolist() == list(range(len(index))) else index
-
-    @property
-    def finished(self) -> bool:
-        """True if no event can change the answer any more."""
-        return self.form == "ask" and self.machine.answered
-
-    def step(self, portion: Portion) -> Iterator[Answers]:
-        """The answers that are certain after some more events, after every slice of work."""
-        return self.machine.step(self._own(portion.batch), portion.now)
-
-    def _own(self, batch: EventBatch) -> EventBatch:
-        """The events of the streams that this query declares; others do not exist for it."""
-        if self._index is None:
-            return batch
-        streams = self._index[batch.streams]
-        own = batch if bool((streams >= 0).all()) else batch.take(np.flatnonzero(streams >= 0))
-        return in_order(replace(own, streams=self._index[own.streams]))
-
-    def matches_of(self, answers: Answers) -> Iterator[Match]:
-        """Answers as the objects users see."""
-        return self.machine.matches(answers)
-
-
-@dataclass(frozen=True, slots=True)
-class SessionOptions:
-    """How a session works: the limits on state, and whether matches name their events and themselves."""
-
-    max_runs: int | None = 10_000_000
-    with_events: bool = False
-    compile_kernels: bool | None = None
-    max_memory: int | None = None
-    whole_process: bool = False
-    """All memory of this process counts, not only what the session holds."""
-
-    def __post_init__(self) -> None:
-        check_limits(self.max_runs, self.max_memory)
+        self._buffer.remap(mapping)
 
 
 class Session:
-    """Steps all queries over the same events.
+    """Runs queries in this process; they may be added and removed while events are pushed.
 
-    CONSTRUCT names its graphs by the identity of the match, which needs the events of every match.
+    All queries see the same events. A query sees those that are handled after it was added: all that are pushed from
+    then on, and those that still wait because of ``lateness``. Equal graph patterns of several queries are evaluated once.
+    A match says in ``query`` whose it is.
+
+    ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
+    ``metrics.late`` and kept in ``late_events`` until the caller clears it. An event more than ``max_lead`` ahead of
+    the wall clock moves no watermark: it is counted in ``metrics.ahead`` and kept in ``ahead_events``; by default any
+    time is accepted. ``max_runs`` bounds the partial matches of a query that wait, ``max_memory`` (bytes; default: half of
+    the memory there is) all that the session holds; reaching them is an error that says what grows.
+    ``compile_kernels`` is True to compile before the first event, False for never; by default a query
+    starts interpreted and is compiled, in the background or before a large batch, when the input is worth it.
     """
 
     def __init__(
         self,
-        queries: Sequence[NamedQuery],
-        knowledge: Knowledge,
-        now: Literal,
-        options: SessionOptions,
+        *,
+        knowledge: Knowledge | Mapping[str, Source] | None = None,
+        lateness: str | int = 0,
+        max_lead: str | int | None = None,
+        rdfs: bool = False,
+        max_runs: int | None = 10_000_000,
+        max_memory: int | None = None,
+        compile_kernels: bool | None = None,
+        with_events: bool = True,
     ) -> None:
-        self.dictionary = TermDictionary()
-        self.budget = Budget(options.max_memory, whole_process=options.whole_process)
-        """The memory that all queries, their events and their terms may take."""
-        self.budget.count("terms", lambda: self.dictionary.nbytes)
-        self.dictionary.watch = self.budget.check
-        programs = [build_program(item.query) for item in queries]
-        for program in programs:
-            knowledge.require(program.knowledge[0])
-        self._identified = options.with_events or any(item.query.form.kind == "construct" for item in queries)
-        self.needed = None if self._identified else _needed(programs)
-        """The predicates that readers must keep; None for all."""
-        texts = [f"<{iri}>" for iri in sorted(self.needed or ())]
-        self._compaction = Compaction(self.dictionary, self.dictionary.encode_texts(texts))
-        self.streams = tuple(stream.iri for stream in declared_streams(queries))
-        self.runs = [
-            QueryRun(item, program, self._machine(item, program, knowledge, now, options), self.streams)
-            for item, program in zip(queries, programs, strict=True)
-        ]
+        self.knowledge = as_knowledge(knowledge, rdfs=rdfs)
+        options = GroupOptions(max_runs, with_events, compile_kernels, max_memory)
+        self._group = QueryGroup((), self.knowledge, wall_clock(), options)
+        self.dictionary = self._group.dictionary
+        self._listed = 0
+        self._group.budget.count("matches", lambda: self._listed)
+        self.buffer = ReorderBuffer(as_duration(lateness, "lateness"))
+        self._group.budget.count("events", lambda: self.buffer.nbytes)
+        self.metrics = Metrics()
+        self.late_events: list[GraphEvent] = []
+        self.ahead_events: list[GraphEvent] = []
+        self._max_lead = None if max_lead is None else as_duration(max_lead, "max_lead")
+        self._iris: dict[str, str] = {}
+        """The IRIs of streams by the names under which events came, as long as the queries stay the same."""
+        self._unchecked = 0
+        self._begun = False
+        self._finished = False
 
-    def _machine(
-        self, item: NamedQuery, program: Program, knowledge: Knowledge, now: Literal, options: SessionOptions
-    ) -> Machine:
-        identified = options.with_events or item.query.form.kind == "construct"
-        machine = MachineOptions(
-            options.max_runs, options.compile_kernels, identified, identified, self.budget
+    # --- queries --------------------------------------------------------------------------------
+
+    @property
+    def queries(self) -> dict[str, CompiledQuery]:
+        """The queries there are, by name."""
+        return {run.name: run.query for run in self._group.runs}
+
+    def add(self, query: CompiledQuery | str, name: str | None = None) -> str:
+        """Add a query; the result is its name, a number if none is given."""
+        self._check_open()
+        compiled = as_query(query)
+        known = self.queries
+        if name is None:
+            name = next(str(n) for n in range(1, len(known) + 2) if str(n) not in known)
+        elif name in known:
+            raise InvalidArgument(
+                f"there is a query `{name}` already; remove it before, or take another name"
+            )
+        self._add(NamedQuery(name, replace(compiled, name=name)))
+        return name
+
+    def _add(self, item: NamedQuery) -> QueryRun:
+        run = self._group.add(item)
+        self._iris.clear()
+        self.buffer.whole_instants = self._group.needs_whole_instants
+        return run
+
+    def remove(self, name: str) -> None:
+        """Remove a query and all that it holds."""
+        found = [run for run in self._group.runs if run.name == name]
+        if not found:
+            hint = did_you_mean(name, self.queries)
+            raise InvalidArgument(f"no query `{name}`{hint}; there are: {listed(self.queries) or 'none'}")
+        self._group.remove(found[0])
+        self._iris.clear()
+
+    # --- input ----------------------------------------------------------------------------------
+
+    def push(self, events: Event | GraphEvent | Events) -> list[Match]:
+        """One event or many; returns the matches that are certain now, in order of time."""
+        self._check_open()
+        given = as_events(events, "push takes an event or several")
+        items = [checked_event(event) for event in given]
+        if items and not self._begun:
+            warn_of_unit(items[0])
+            self._begun = True
+        plain = self._believed([self._plain(event) for event in items])
+        batch = encode_pushed(plain, self._group.streams, self.dictionary)
+        ready, late = self.buffer.push(batch)
+        self._check_budget(len(plain))
+        self.metrics.events += len(plain) - len(late)
+        self.metrics.late += len(late)
+        self.late_events += [plain[int(number)] for number in late]
+        return self._step(ready, self.buffer.watermark)
+
+    def _believed(self, events: list[GraphEvent]) -> list[GraphEvent]:
+        """The events that are not too far ahead of the clock; the others are kept apart."""
+        if self._max_lead is None:
+            return events
+        latest = wall_microseconds() + self._max_lead
+        ahead = [event for event in events if event.time > latest]
+        self.metrics.ahead += len(ahead)
+        self.ahead_events += ahead
+        return [event for event in events if event.time <= latest] if ahead else events
+
+    def advance_to(self, time: datetime | int | str) -> list[Match]:
+        """Say that no event before this time will come any more."""
+        self._check_open()
+        instant = instant_of(time)
+        return self._step(self.buffer.advance_to(instant), self.buffer.watermark)
+
+    def finish(self) -> list[Match]:
+        """Say that no event will come any more; nothing is taken after this."""
+        self._check_open()
+        ready = self.buffer.advance_to(FOREVER)
+        found = self._step(ready, FOREVER)
+        self._finished = True
+        return found
+
+    def replace_knowledge(self, name: str, source: Source, syntax: str | None = None) -> None:
+        """Replace a background graph; events pushed from now on see the new one."""
+        self.knowledge.replace(name, source, syntax)
+
+    def _check_open(self) -> None:
+        if self._finished:
+            raise InvalidArgument("the engine has finished; make a new one for more events")
+
+    def _plain(self, event: Event | GraphEvent) -> GraphEvent:
+        """The event under its stream's IRI, its blank nodes local."""
+        iri = self._iris.get(event.stream)
+        if iri is None:
+            named = [NamedQuery(run.name, run.query) for run in self._group.runs]
+            iri = self._iris[event.stream] = stream_iri(event.stream, named)
+        if isinstance(event, Event):
+            return event.to_graph_event(iri, self.dictionary)
+        time = checked_instant(event.time)
+        renamed = GraphEvent(iri, time, event.triples, event.name, event.source, event.position)
+        return localised(renamed, self.dictionary)
+
+    # --- work -----------------------------------------------------------------------------------
+
+    def _check_budget(self, more: int) -> None:
+        self._unchecked += more
+        if self._unchecked >= settings().checked_rows:
+            self._unchecked = 0
+            self._group.budget.check()
+
+    def _step(self, ready: EventBatch, now: int) -> list[Match]:
+        found: list[Match] = []
+        checked = 0
+        for run, answers in self._group.step(Portion(ready, now)):
+            found += run.matches_of(answers)
+            if len(found) >= checked + settings().checked_rows:
+                checked = len(found)
+                self._listed = listed_bytes(found)
+                self._group.budget.check()
+        self._listed = 0
+        self.metrics.matches += len(found)
+        self.metrics.runs = self._group.waiting_runs
+        self.metrics.peak_runs = max(
+            self.metrics.peak_runs, sum(run.machine.peak_runs for run in self._group.runs)
         )
-        return Machine(program, self.dictionary, knowledge, now=now, options=machine)
-
-    @property
-    def keeps_names(self) -> bool:
-        """True if graph names are asked for."""
-        return self._identified or any(run.program.sequence.reads_names for run in self.runs)
-
-    @property
-    def needs_whole_instants(self) -> bool:
-        """True if a query numbers simultaneous events."""
-        return any(run.machine.needs_whole_instants for run in self.runs)
-
-    @property
-    def finished(self) -> bool:
-        """True if no event can change any answer."""
-        return all(run.finished for run in self.runs)
-
-    @property
-    def waiting_runs(self) -> int:
-        """How many runs wait in all queries."""
-        return sum(run.machine.runs for run in self.runs)
-
-    @property
-    def match_count(self) -> int:
-        """How many matches all queries have found."""
-        return sum(run.matches for run in self.runs)
-
-    def step(self, portion: Portion) -> Iterator[tuple[QueryRun, Answers]]:
-        """The answers of all queries that are certain after some more events, in order of time.
-
-        Yields after every slice of work, often no answers, so that the caller can handle signals in between.
-        """
-        for run, answers in _interleaved([(run, run.step(portion)) for run in self.runs if not run.finished]):
-            run.matches += len(answers)
-            yield run, answers
-
-    def compact(self, holders: Sequence[Holder]) -> None:
-        """Shrink the dictionary if it is time to; machines and holders of events follow."""
-        if self._compaction.due():
-            held = [batch for holder in holders for batch in holder.held()]
-            mapping = self._compaction.run((run.machine for run in self.runs), held)
-            for holder in holders:
-                holder.remap(mapping)
+        self.metrics.held = len(self.buffer)
+        # An endless stream keeps bringing new terms.
+        self._group.compact([_Buffered(self.buffer)])
+        return found
 
 
-def _interleaved(
-    steps: list[tuple[QueryRun, Iterator[Answers]]],
-) -> Iterator[tuple[QueryRun, Answers]]:
-    """Answers of several queries, each in order of time, cut so that all are; some are empty."""
-    if len(steps) == 1:
-        run, step = steps[0]
-        yield from ((run, answers) for answers in step)
-        return
-    heads: dict[int, Answers] = {}
-    going = dict(enumerate(steps))
-    while going or heads:
-        for number, (run, step) in list(going.items()):
-            while number in going and number not in heads:
-                answers = next(step, None)
-                if answers is None:
-                    del going[number]
-                elif len(answers):
-                    heads[number] = answers
-                else:
-                    yield run, answers
-        if heads:
-            first, *others = sorted(heads, key=lambda number: (heads[number].time[0], number))
-            run, answers = steps[first][0], heads.pop(first)
-            until = len(answers)
-            if others:
-                until = int(np.searchsorted(answers.time, heads[others[0]].time[0], side="right"))
-            if until < len(answers):
-                heads[first] = answers.take(np.arange(until, len(answers)))
-                answers = answers.take(np.arange(until))
-            yield run, answers
+def listed_bytes(found: list[Match]) -> int:
+    """About how much memory a list of matches takes, judging by the last one; terms are shared."""
+    if not found:
+        return 0
+    last = found[-1]
+    return len(found) * (450 + 60 * len(last.bindings) + 200 * len(last.events))
 
 
-def _needed(programs: Sequence[Program]) -> frozenset[str] | None:
-    needs = [program.predicates for program in programs]
-    known = [need for need in needs if need is not None]
-    if len(known) < len(needs):
-        return None
-    return frozenset(node.value for need in known for node in need)
+def wall_clock() -> Literal:
+    """What NOW() answers during the life of a session."""
+    now = format_instant(from_datetime(datetime.now(UTC)))
+    return Literal(now, datatype=NamedNode("http://www.w3.org/2001/XMLSchema#dateTime"))

@@ -103,20 +103,43 @@ class Budget:
         self._whole = whole_process
         self._program = resident_memory() if whole_process else 0
         self._holders: list[tuple[str, Callable[[], int], Callable[[], str]]] = []
+        self._parts: list[Budget] = []
+        self._whole_of: Budget | None = None
         self.count("the program itself", lambda: self._program)
 
     def count(self, what: str, size: Callable[[], int], told: Callable[[], str] = str) -> None:
         """Something that holds memory under a name; ``told`` says more about it in an error."""
         self._holders.append((what, size, told))
 
+    def part(self) -> Budget:
+        """A share of this budget without a limit of its own: what it counts counts here, until it is dropped."""
+        part = Budget(self.most)
+        part._whole_of = self
+        part._holders.clear()
+        self._parts.append(part)
+        return part
+
+    def drop(self, part: Budget) -> None:
+        """Count a part no more."""
+        self._parts.remove(part)
+
+    def _all_holders(self) -> Iterator[tuple[str, Callable[[], int], Callable[[], str]]]:
+        yield from self._holders
+        for part in self._parts:
+            yield from part._holders
+
     @property
     def held(self) -> int:
         """All bytes that are held now: as counted, which is ahead of arrays not yet filled, or as measured."""
-        counted = sum(size() for _, size, _ in self._holders)
+        if self._whole_of is not None:
+            return self._whole_of.held
+        counted = sum(size() for _, size, _ in self._all_holders())
         return max(counted, resident_memory()) if self._whole else counted
 
     def fits(self, more: int) -> bool:
         """True if so many bytes more may be held."""
+        if self._whole_of is not None:
+            return self._whole_of.fits(more)
         # What is counted and not yet measured is at most as much again: arrays double.
         measured = resident_memory() if self._whole else 0
         if measured and 2 * (measured + more) <= self.most:
@@ -130,9 +153,11 @@ class Budget:
 
     def exceeded(self) -> TooMuchMemory:
         """The error that says what holds the memory, largest first."""
+        if self._whole_of is not None:
+            return self._whole_of.exceeded()
         sizes: dict[str, int] = {}
         details: dict[str, str] = {}
-        for what, size, told in self._holders:
+        for what, size, told in self._all_holders():
             sizes[what] = sizes.get(what, 0) + size()
             details[what] = details.get(what) or told()
         sizes["compiled code and work in progress"] = self.held - sum(sizes.values())

@@ -157,8 +157,12 @@ class Machine:
         query = self.program.query
         return query.form.compares or query.rewritten.skip_past
 
-    def step(self, batch: EventBatch, now: int) -> Iterator[Answers]:
+    def step(
+        self, batch: EventBatch, now: int, found: dict[tuple[int, int], MappingTable] | None = None
+    ) -> Iterator[Answers]:
         """Handle events in time order; events at ``now`` may still come, earlier ones may not.
+
+        ``found`` keeps what equal patterns of other queries have found in the batch.
 
         Yields after every slice of work the answers that became certain, in order of time. The ids of answers are
         good until the next step.
@@ -166,7 +170,13 @@ class Machine:
         if self.answered:
             return
         tables = match_gpms(
-            self.program, batch, self.dictionary, self.knowledge, self._now, observed=self._observed
+            self.program,
+            batch,
+            self.dictionary,
+            self.knowledge,
+            self._now,
+            observed=self._observed,
+            found=found,
         )
         for name, table in tables.items():
             self.mapped[name] = self.mapped.get(name, 0) + len(table)

@@ -202,8 +202,11 @@ def match_gpms(
     now: Literal | None = None,
     *,
     observed: Observed | None = None,
+    found: dict[tuple[int, int], MappingTable] | None = None,
 ) -> dict[str, MappingTable]:
     """The GPM stage: one table of mappings per GPM.
+
+    ``found`` keeps, by plan and stream, what other queries have found in the same batch; equal patterns have one plan.
 
     With ``observed``, conjunctions are evaluated lazily: where one pattern of a conjunction found nothing,
     the others are not looked for. That needs whole instants; the first and the last one of a batch may
@@ -216,7 +219,11 @@ def match_gpms(
         order = tuple(sorted(order, key=lambda gpm: observed.rate(gpm.name)))
     for gpm in order:
         own = _own(program, batch, gpm.stream)
-        if observed is not None:
+        known = None if found is None else found.get((id(gpm.plan), gpm.stream))
+        if known is not None:
+            tables[gpm.name] = known
+            continue
+        if observed is not None and found is None:
             hopeful = _promising(program, batch, gpm.name, tables, own)
             if (
                 hopeful is not own
@@ -225,10 +232,11 @@ def match_gpms(
             ):
                 observed.skipped.add(gpm.name)
             own = hopeful
-        found = gpm.plan.evaluate(views, dictionary, knowledge, now=now, within=own)
-        tables[gpm.name] = found
+        table = tables[gpm.name] = gpm.plan.evaluate(views, dictionary, knowledge, now=now, within=own)
+        if found is not None:
+            found[id(gpm.plan), gpm.stream] = table
         if observed is not None:
-            observed.note(gpm.name, len(batch), len(found))
+            observed.note(gpm.name, len(batch), len(table))
     return tables
 
 

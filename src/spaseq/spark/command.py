@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from spaseq.engine.checkpoint import hold
-from spaseq.engine.embedded import as_knowledge
 from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import declared_streams, resolve_streams
 from spaseq.engine.notices import Tell, silent
 from spaseq.engine.output import chosen_format
 from spaseq.engine.piped import check_pipes
 from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
+from spaseq.engine.session import as_knowledge
 from spaseq.errors import InvalidArgument
 from spaseq.io.pipes import kept_in
 from spaseq.io.sources import PipeSource, Source, find_sources, is_pipe

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import StructType, TimestampType
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.embedded import as_knowledge, as_query, wall_clock
 from spaseq.engine.inputs import as_duration
+from spaseq.engine.session import as_knowledge, as_query, wall_clock
 from spaseq.errors import InvalidArgument, described
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.operators.machine import check_limits

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from spaseq.cli import main
 from spaseq.engine.checkpoint import FILE, VERSION, CheckpointFile
 from spaseq.engine.identity import digest_of
-from spaseq.engine.session import Session
+from spaseq.engine.query_group import QueryGroup
 from spaseq.errors import IncompatibleCheckpoint
 from spaseq.model.packing import pack, unpack
 from spaseq.settings import changed_settings
@@ -68,19 +68,19 @@ def run(*more: str, checkpoint: bool = True) -> Result:
 @pytest.fixture
 def died(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that died in the middle, with a checkpoint of every portion before."""
-    done, real = 0, Session.step
+    done, real = 0, QueryGroup.step
 
-    def step(self: Session, portion: object) -> object:
+    def step(self: QueryGroup, portion: object) -> object:
         nonlocal done
         done += 1
         if done > 2:
             raise RuntimeError("killed")
         return real(self, portion)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Session, "step", step)
+    monkeypatch.setattr(QueryGroup, "step", step)
     with changed_settings(sorted_bytes=-1, merged_events=10):
         assert isinstance(run("--checkpoint-every", "0s").exception, RuntimeError)
-    monkeypatch.setattr(Session, "step", real)
+    monkeypatch.setattr(QueryGroup, "step", real)
     assert Path("out.jsonl").stat().st_size > 0 < Path("bad.jsonl").stat().st_size
 
 

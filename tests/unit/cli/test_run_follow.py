@@ -296,7 +296,7 @@ def interrupted(
     folder: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch, portions: int = 3
 ) -> None:
     """A run over four files that dies after some portions, with bad input between them."""
-    from spaseq.engine.session import Session
+    from spaseq.engine.query_group import QueryGroup
 
     if not Path("in").exists():
         Path("in").mkdir()
@@ -304,20 +304,20 @@ def interrupted(
         for number in range(4):
             text = nquads(events[number * 100 : number * 100 + 100])
             Path(f"in/{number}.nq").write_text(f"bad {number}\n{text}worse\n", encoding="utf-8")
-    done, real = 0, Session.step
+    done, real = 0, QueryGroup.step
 
-    def step(self: Session, portion: object) -> object:
+    def step(self: QueryGroup, portion: object) -> object:
         nonlocal done
         done += 1
         if done > portions:
             raise RuntimeError("killed")
         return real(self, portion)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Session, "step", step)
+    monkeypatch.setattr(QueryGroup, "step", step)
     with changed_settings(sorted_bytes=-1, merged_events=10):
         died = run(*arguments, "--checkpoint-every", "0s")
     assert isinstance(died.exception, RuntimeError)
-    monkeypatch.setattr(Session, "step", real)
+    monkeypatch.setattr(QueryGroup, "step", real)
 
 
 @pytest.mark.parametrize("style", ["jsonl", "csv", "sparql-json"])

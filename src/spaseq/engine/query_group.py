@@ -1,0 +1,253 @@
+"""Queries that share one dictionary, one pass over their input, and what their graph patterns find in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from pyoxigraph import Literal
+
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.compaction import Compaction
+from spaseq.engine.inputs import NamedQuery, declared_streams
+from spaseq.engine.reorder import in_order
+from spaseq.engine.replay import Portion
+from spaseq.model.batch import EventBatch
+from spaseq.model.budget import Budget
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.mappings import MappingTable
+from spaseq.model.matches import Match
+from spaseq.operators.answers import Answers
+from spaseq.operators.machine import Machine, MachineOptions, check_limits
+from spaseq.planner.program import Program, build_program
+
+
+class Holder(Protocol):
+    """What holds events over the dictionary of a group."""
+
+    def held(self) -> list[EventBatch]:
+        """Every event that is held."""
+
+    def remap(self, mapping: npt.NDArray[np.int32]) -> None:
+        """Follow a compaction of the dictionary."""
+
+
+class QueryRun:
+    """One query of a group at work."""
+
+    def __init__(
+        self,
+        query: NamedQuery,
+        program: Program,
+        machine: Machine,
+        streams: Sequence[str],
+    ) -> None:
+        self.name = query.name
+        self.query = query.query
+        self.form = query.query.form.kind
+        self.program = program
+        self.machine = machine
+        self.matches = 0
+        self.number_streams(streams)
+
+    def number_streams(self, streams: Sequence[str]) -> None:
+        """Note which numbers the streams of the group have in this query."""
+        own = {iri: index for index, iri in enumerate(self.program.streams)}
+        index = np.array([own.get(iri, -1) for iri in streams], np.int16)
+        self._index = None if index.tolist() == list(range(len(index))) else index
+
+    @property
+    def finished(self) -> bool:
+        """True if no event can change the answer any more."""
+        return self.form == "ask" and self.machine.answered
+
+    def step(self, portion: Portion, seen: dict[bytes, Seen] | None = None) -> Iterator[Answers]:
+        """The answers that are certain after some more events, after every slice of work.
+
+        ``seen`` keeps what queries have looked at: the events of the same streams, and the mappings of equal patterns.
+        """
+        if seen is None:
+            return self.machine.step(self._own(portion.batch), portion.now)
+        streams = b"" if self._index is None else self._index.tobytes()
+        if streams not in seen:
+            seen[streams] = self._own(portion.batch), {}
+        batch, tables = seen[streams]
+        return self.machine.step(batch, portion.now, tables)
+
+    def _own(self, batch: EventBatch) -> EventBatch:
+        """The events of the streams that this query declares; others do not exist for it."""
+        if self._index is None:
+            return batch
+        streams = self._index[batch.streams]
+        own = batch if bool((streams >= 0).all()) else batch.take(np.flatnonzero(streams >= 0))
+        return in_order(replace(own, streams=self._index[own.streams]))
+
+    def matches_of(self, answers: Answers) -> Iterator[Match]:
+        """Answers as the objects users see."""
+        return self.machine.matches(answers)
+
+
+Seen: TypeAlias = tuple[EventBatch, dict[tuple[int, int], MappingTable]]
+"""The events of some streams, and what was found in them by pattern and stream."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupOptions:
+    """How a group works: the limits on state, and whether matches name their events and themselves."""
+
+    max_runs: int | None = 10_000_000
+    with_events: bool = False
+    compile_kernels: bool | None = None
+    max_memory: int | None = None
+    whole_process: bool = False
+    """All memory of this process counts, not only what the group holds."""
+
+    def __post_init__(self) -> None:
+        check_limits(self.max_runs, self.max_memory)
+
+
+class QueryGroup:
+    """Steps all queries over the same events.
+
+    CONSTRUCT names its graphs by the identity of the match, which needs the events of every match.
+    """
+
+    def __init__(
+        self,
+        queries: Sequence[NamedQuery],
+        knowledge: Knowledge,
+        now: Literal,
+        options: GroupOptions,
+    ) -> None:
+        self.dictionary = TermDictionary()
+        self.budget = Budget(options.max_memory, whole_process=options.whole_process)
+        """The memory that all queries, their events and their terms may take."""
+        self.budget.count("terms", lambda: self.dictionary.nbytes)
+        self.dictionary.watch = self.budget.check
+        self._knowledge, self._now, self._options = knowledge, now, options
+        programs = [build_program(item.query) for item in queries]
+        self._identified = options.with_events or any(item.query.form.kind == "construct" for item in queries)
+        self.needed = None if self._identified else _needed(programs)
+        """The predicates that readers must keep; None for all."""
+        texts = [f"<{iri}>" for iri in sorted(self.needed or ())]
+        self._compaction = Compaction(self.dictionary, self.dictionary.encode_texts(texts))
+        self.streams = tuple(stream.iri for stream in declared_streams(queries))
+        """The streams of all queries there are or were, by the numbers that events carry."""
+        self.runs = [self._run(item, program) for item, program in zip(queries, programs, strict=True)]
+
+    def _run(self, item: NamedQuery, program: Program) -> QueryRun:
+        options = self._options
+        self._knowledge.require(program.knowledge[0])
+        identified = options.with_events or item.query.form.kind == "construct"
+        machine = Machine(
+            program,
+            self.dictionary,
+            self._knowledge,
+            now=self._now,
+            options=MachineOptions(
+                options.max_runs, options.compile_kernels, identified, identified, self.budget.part()
+            ),
+        )
+        return QueryRun(item, program, machine, self.streams)
+
+    def add(self, item: NamedQuery) -> QueryRun:
+        """One more query, which sees the events of the next step and later ones."""
+        declared = (stream.iri for stream in item.query.streams)
+        self.streams = tuple(dict.fromkeys((*self.streams, *declared)))
+        run = self._run(item, build_program(item.query))
+        for known in self.runs:
+            known.number_streams(self.streams)
+        self.runs.append(run)
+        return run
+
+    def remove(self, run: QueryRun) -> None:
+        """Take a query out, with all it holds; what it alone had of the dictionary goes at the next compaction."""
+        self.runs.remove(run)
+        self.budget.drop(run.machine.budget)
+
+    @property
+    def keeps_names(self) -> bool:
+        """True if graph names are asked for."""
+        return self._identified or any(run.program.sequence.reads_names for run in self.runs)
+
+    @property
+    def needs_whole_instants(self) -> bool:
+        """True if a query numbers simultaneous events."""
+        return any(run.machine.needs_whole_instants for run in self.runs)
+
+    @property
+    def finished(self) -> bool:
+        """True if no event can change any answer."""
+        return all(run.finished for run in self.runs)
+
+    @property
+    def waiting_runs(self) -> int:
+        """How many runs wait in all queries."""
+        return sum(run.machine.runs for run in self.runs)
+
+    @property
+    def match_count(self) -> int:
+        """How many matches all queries have found."""
+        return sum(run.matches for run in self.runs)
+
+    def step(self, portion: Portion) -> Iterator[tuple[QueryRun, Answers]]:
+        """The answers of all queries that are certain after some more events, in order of time.
+
+        Yields after every slice of work, often no answers, so that the caller can handle signals in between.
+        """
+        going = [run for run in self.runs if not run.finished]
+        seen: dict[bytes, Seen] | None = {} if len(going) > 1 else None
+        for run, answers in _interleaved([(run, run.step(portion, seen)) for run in going]):
+            run.matches += len(answers)
+            yield run, answers
+
+    def compact(self, holders: Sequence[Holder]) -> None:
+        """Shrink the dictionary if it is time to; machines and holders of events follow."""
+        if self._compaction.due():
+            held = [batch for holder in holders for batch in holder.held()]
+            mapping = self._compaction.run((run.machine for run in self.runs), held)
+            for holder in holders:
+                holder.remap(mapping)
+
+
+def _interleaved(
+    steps: list[tuple[QueryRun, Iterator[Answers]]],
+) -> Iterator[tuple[QueryRun, Answers]]:
+    """Answers of several queries, each in order of time, cut so that all are; some are empty."""
+    if len(steps) == 1:
+        run, step = steps[0]
+        yield from ((run, answers) for answers in step)
+        return
+    heads: dict[int, Answers] = {}
+    going = dict(enumerate(steps))
+    while going or heads:
+        for number, (run, step) in list(going.items()):
+            while number in going and number not in heads:
+                answers = next(step, None)
+                if answers is None:
+                    del going[number]
+                elif len(answers):
+                    heads[number] = answers
+                else:
+                    yield run, answers
+        if heads:
+            first, *others = sorted(heads, key=lambda number: (heads[number].time[0], number))
+            run, answers = steps[first][0], heads.pop(first)
+            until = len(answers)
+            if others:
+                until = int(np.searchsorted(answers.time, heads[others[0]].time[0], side="right"))
+            if until < len(answers):
+                heads[first] = answers.take(np.arange(until, len(answers)))
+                answers = answers.take(np.arange(until))
+            yield run, answers
+
+
+def _needed(programs: Sequence[Program]) -> frozenset[str] | None:
+    needs = [program.predicates for program in programs]
+    known = [need for need in needs if need is not None]
+    if len(known) < len(needs):
+        return None
+    return frozenset(node.value for need in known for node in need)

@@ -18,6 +18,9 @@ from spaseq.settings import SMALL, VARIABLE, changed_settings
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = ROOT.parent / "shared"
 
+# A job of its own, `make scale`; its modules import each other by name.
+collect_ignore = ["scale"]
+
 # A busy machine is no failure: no deadline, and slow generation is not an error.
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Tests repeat the same cases, so that red is reproducible; `make fuzz` looks for new ones.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from weakref import WeakValueDictionary
 
 import numpy as np
 from pyoxigraph import Literal, NamedNode
@@ -26,7 +26,7 @@ NO_KNOWLEDGE = Knowledge()
 """What is known where nothing was registered."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class PatternPlan:
     """A compiled graph pattern; it holds terms, never ids, so it can be pickled and sent."""
 
@@ -76,14 +76,20 @@ class PatternPlan:
         return Table(table.events, columns, table.size)
 
 
-@lru_cache(maxsize=1 << 12)
+_PLANS: WeakValueDictionary[tuple[Pattern, str | None], PatternPlan] = WeakValueDictionary()
+"""The plans that programs hold, so that equal patterns have one."""
+
+
 def compile_pattern(pattern: Pattern, *, base: str | None = None) -> PatternPlan:
     """A plan for a graph pattern; ``base`` is the base IRI of the query, which the function IRI uses."""
-    return PatternPlan(
-        pattern,
-        tuple(variable.name for variable in visible(pattern)),
-        needed_predicates(pattern),
-        graph_names(pattern),
-        fallbacks(pattern),
-        base,
-    )
+    plan = _PLANS.get((pattern, base))
+    if plan is None:
+        plan = _PLANS[pattern, base] = PatternPlan(
+            pattern,
+            tuple(variable.name for variable in visible(pattern)),
+            needed_predicates(pattern),
+            graph_names(pattern),
+            fallbacks(pattern),
+            base,
+        )
+    return plan

@@ -100,6 +100,8 @@ class Transition:
     """For RECALL: the transition that they may block."""
     takes: int | None = None
     """The number of the step whose event it takes."""
+    counts: bool = True
+    """Whether its event would be an iteration of the match: a step that is left out asks so, a negated one does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,6 +437,7 @@ class _Compilation:
                 self._situation(absence.context),
                 recalls=choice,
                 begins=begins,
+                counts=absence.reason is not Reason.NEGATED,
             )
         )
         bound = self.choices[choice].certain

@@ -36,7 +36,8 @@ CHANNEL_SLOTS, _ = range(2)
 (
     TRANSITION_TARGET, TRANSITION_OPERATOR, TRANSITION_SITUATION, TRANSITION_GUARDED, TRANSITION_BEGINS,
     TRANSITION_WITHIN, TRANSITION_SUBS, _, TRANSITION_BOUNDS, _, TRANSITION_SETS, _, TRANSITION_ADDS, _,
-) = range(14)  # fmt: skip
+    TRANSITION_COUNTS,
+) = range(15)  # fmt: skip
 SITUATION_AGAIN, SITUATION_UNBINDS, _, SITUATION_BEGINS, _ = range(5)
 TRACK_FUNCTION, TRACK_SLOT, TRACK_REPETITION = range(3)
 N_SLOTS, N_TRACKS, N_COUNTERS, N_LOOPS, WIDTH, SHIFT, INDEXED, PUSHES, MOST, REPEATS = range(10)
@@ -221,6 +222,7 @@ def _transitions(program: SequenceProgram, lists: _Lists) -> list[list[int]]:
             *lists.add([value for bound in t.bounds for value in bound]),
             *lists.add(list(t.sets)),
             *lists.add(list(t.adds)),
+            int(t.counts),
         ]
         for number, t in enumerate(program.transitions)
     ]

@@ -16,7 +16,6 @@ from spaseq.algebra.expressions import Expression, GpmFunction, Iterated, Var, r
 from spaseq.algebra.scope import expression_variables
 from spaseq.automaton import kernels
 from spaseq.automaton.evaluator import Evaluator
-from spaseq.automaton.kernels.codes import RECALLS
 from spaseq.automaton.program import Choice, SequenceProgram
 from spaseq.automaton.state import Memory
 from spaseq.automaton.tables import (
@@ -33,6 +32,7 @@ from spaseq.automaton.tables import (
     SUB_COUNTS,
     SUB_SITUATION,
     TIME,
+    TRANSITION_COUNTS,
     TRANSITION_SITUATION,
     Ints,
     Rows,
@@ -158,7 +158,11 @@ class _Bench:
         sub = np.where(known, target, 0)
         begun = tables.transitions[np.where(known, 0, target), TRANSITION_SITUATION]
         self.situation = np.where(known, tables.subs[sub, SUB_SITUATION], begun)
-        self.counts: Mask = np.where(known, tables.subs[sub, SUB_COUNTS] == 1, run != RECALLS)
+        self.counts: Mask = np.where(
+            known,
+            tables.subs[sub, SUB_COUNTS] == 1,
+            tables.transitions[np.where(known, 0, target), TRANSITION_COUNTS] == 1,
+        )
         self.choice = int(rows.ids[row, ROW_CHOICE])
         own = program.choices[self.choice].repetition
         situations = [program.situations[number].context for number in self.situation.tolist()]

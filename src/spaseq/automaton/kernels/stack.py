@@ -40,6 +40,7 @@ from spaseq.automaton.tables import (
     SUB_SITUATION,
     TRACK_FUNCTION,
     TRACK_SLOT,
+    TRANSITION_COUNTS,
     TRANSITION_SITUATION,
     Rows,
     Store,
@@ -47,7 +48,7 @@ from spaseq.automaton.tables import (
     ValueArrays,
 )
 
-from .codes import ERROR, NO, RECALLS, UNSURE, YES
+from .codes import ERROR, NO, UNSURE, YES
 from .index import begins, previous, unbinds
 from .portable import Array, inlined, portable
 
@@ -76,15 +77,13 @@ def decide(
     choice = rows.ids[row, ROW_CHOICE]
     at, end = tables.choices[choice, CHOICE_CODE], tables.choices[choice, CHOICE_CODE + 1]
     partial = -1
-    counts = 1
     if run >= 0:
         partial = store.runs[run, OF]
         situation = tables.subs[target, SUB_SITUATION]
         counts = tables.subs[target, SUB_COUNTS]
     else:
         situation = tables.transitions[target, TRANSITION_SITUATION]
-        if run == RECALLS:
-            counts = 0
+        counts = tables.transitions[target, TRANSITION_COUNTS]
     unsure = False
     while at < end:
         length, after_first = tables.flat[at], tables.flat[at + 1]

@@ -111,7 +111,8 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
             while entry > cursor[ENTRY]:
                 before = entry
                 entry = store.entries[entry]
-        while entry >= 0 and work > 0:
+        # Cells may be full at the end of a channel: then the next one waits for the next portion.
+        while entry >= 0 and work > 0 and count < len(found.cells):
             work -= 1
             following = store.entries[entry]
             run = entry >> shift
@@ -129,9 +130,6 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
                     if not forget and concerns(tables, store, rows, row, run, sub):
                         found.cells[count, 0], found.cells[count, 1] = run, sub
                         count += 1
-                        if count == len(found.cells):
-                            before, entry = entry, following
-                            break
             if forget:
                 if (
                     store.runs[run, ALIVE] == 1

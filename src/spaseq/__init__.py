@@ -12,12 +12,12 @@ from spaseq.errors import InvalidArgument, QueryError, QueryWarning, SpaseqError
 
 if TYPE_CHECKING:
     from spaseq.engine.embedded import Engine
+    from spaseq.engine.evaluate import evaluate
     from spaseq.engine.run import run
     from spaseq.engine.session import Session
     from spaseq.model.events import Event
     from spaseq.model.frames import to_pandas
     from spaseq.model.matches import Match, MatchedEvent
-    from spaseq.operators.evaluate import evaluate
     from spaseq.planner import CompiledQuery
     from spaseq.planner import compile_query as compile  # noqa: A004 - the public name
     from spaseq.planner.explain import explain
@@ -37,7 +37,7 @@ _LAZY = {
     "Session": ("spaseq.engine.session", "Session"),
     "MatchedEvent": ("spaseq.model.matches", "MatchedEvent"),
     "compile": ("spaseq.planner", "compile_query"),
-    "evaluate": ("spaseq.operators.evaluate", "evaluate"),
+    "evaluate": ("spaseq.engine.evaluate", "evaluate"),
     "explain": ("spaseq.planner.explain", "explain"),
     "run": ("spaseq.engine.run", "run"),
     "to_pandas": ("spaseq.model.frames", "to_pandas"),

@@ -81,6 +81,15 @@ def listed(names: Iterable[str], empty: str = "none") -> str:
     return ", ".join(names) or empty
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A number of things.
+
+    >>> counted(1, "event"), counted(2_000, "match", "matches")
+    ('1 event', '2,000 matches')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def described(value: object) -> str:
     """What was given where something else belongs: short values as they are, others by their kind.
 

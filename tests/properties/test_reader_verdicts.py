@@ -23,18 +23,15 @@ from spaseq.io.bad_input import BadInput
 from spaseq.io.count import TripleCounter
 from spaseq.io.lines import damage_of, message_of, parse_line
 from spaseq.io.options import ReadOptions
-from spaseq.io.readers import read_events, read_graph_events
 from spaseq.io.sources import Layout
-from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import changed_settings
 from spaseq.testing.fuzz import repeated, seeds
+from spaseq.testing.readings import Seen, read_in_batches, read_plainly
 
-STREAM = "http://example.org/stream"
 PREDICATE = "http://www.w3.org/ns/prov#generatedAtTime"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 PER_EVENT = 2
 
-Seen = tuple[int, str, int, frozenset[str]]
 Reading = tuple[list[Seen], list[tuple[str, int, str, str]]]
 
 
@@ -56,28 +53,13 @@ def found_bad(bad: list[BadInput]) -> list[tuple[str, int, str, str]]:
 
 def plainly(file: Path, options: ReadOptions) -> Reading:
     """Events and bad input by pyoxigraph alone."""
-    bad: list[BadInput] = []
-    events = [
-        (event.time, str(event.name), event.position, frozenset(map(str, event.triples)))
-        for event in read_graph_events(file, stream=STREAM, options=options, on_bad=bad.append)
-    ]
+    events, bad = read_plainly(file, options)
     return events, found_bad(bad)
 
 
 def in_batches(file: Path, options: ReadOptions) -> Reading:
     """Events and bad input as an engine gets them."""
-    bad: list[BadInput] = []
-    terms = TermDictionary()
-    events: list[Seen] = []
-    for batch in read_events(
-        file, stream=STREAM, streams=(STREAM,), dictionary=terms, options=options, on_bad=bad.append
-    ):
-        for i in range(len(batch)):
-            rows = zip(*(column.tolist() for column in batch.triples_of(i)), strict=True)
-            triples = [" ".join(terms.ntriples(term) for term in row) for row in rows]
-            assert len(triples) == len(set(triples)), "the triples of an event are distinct"
-            name = terms.ntriples(int(batch.names[i])) if batch.names[i] else "None"
-            events.append((int(batch.times[i]), name, batch.origin_of(i)[1], frozenset(triples)))
+    events, bad = read_in_batches(file, options)
     return events, found_bad(bad)
 
 

@@ -8,43 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
-from spaseq.io.readers import read_events, read_graph_events
-from spaseq.model.dictionary import TermDictionary
+from spaseq.testing.readings import read_in_batches as by_kernel
+from spaseq.testing.readings import read_plainly as plainly
 
-STREAM = "http://example.org/stream"
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
 XSD = "http://www.w3.org/2001/XMLSchema#"
-
-Seen = tuple[int, str, int, frozenset[str]]
-
-
-def plainly(file: Path, options: ReadOptions) -> tuple[list[Seen], list[BadInput]]:
-    """Events and bad input by pyoxigraph alone."""
-    bad: list[BadInput] = []
-    events = [
-        (event.time, str(event.name), event.position, frozenset(map(str, event.triples)))
-        for event in read_graph_events(file, stream=STREAM, options=options, on_bad=bad.append)
-    ]
-    return events, bad
-
-
-def by_kernel(file: Path, options: ReadOptions) -> tuple[list[Seen], list[BadInput]]:
-    """Events and bad input as the engine gets them from a large input."""
-    bad: list[BadInput] = []
-    terms = TermDictionary()
-    events: list[Seen] = []
-    for batch in read_events(
-        file, stream=STREAM, streams=(STREAM,), dictionary=terms, options=options, on_bad=bad.append
-    ):
-        for i in range(len(batch)):
-            rows = zip(*(column.tolist() for column in batch.triples_of(i)), strict=True)
-            triples = [" ".join(terms.ntriples(term) for term in row) for row in rows]
-            assert len(triples) == len(set(triples)), "the triples of an event are distinct"
-            name = terms.ntriples(int(batch.names[i])) if batch.names[i] else "None"
-            events.append((int(batch.times[i]), name, batch.origin_of(i)[1], frozenset(triples)))
-    return events, bad
 
 
 def options(chunk: int = 1 << 20) -> ReadOptions:

@@ -16,7 +16,7 @@ from spaseq.cli.arguments import in_options, labels, pair
 from spaseq.cli.engines import chosen_engine, input_bytes
 from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
 from spaseq.cli.run_options import Arguments, run_options
-from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError
+from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError, counted
 from spaseq.settings import settings
 
 if TYPE_CHECKING:
@@ -214,7 +214,7 @@ def _tell(request: RunRequest, report: Report, *, quiet: bool) -> None:
         say("note", in_options(line))
     if status.bad or status.late:
         kinds = [(status.bad, "bad event"), (status.late, "late event")]
-        what = " and ".join(_count(number, kind) for number, kind in kinds if number)
+        what = " and ".join(counted(number, kind) for number, kind in kinds if number)
         kept = f"quarantined in {request.quarantine}" if request.on_bad_input == "quarantine" else "skipped"
         say("warning", f"{what} {kept}")
     for path in report.unfinished:
@@ -222,12 +222,10 @@ def _tell(request: RunRequest, report: Report, *, quiet: bool) -> None:
     if report.stopped is not None:
         again = "; the same command goes on from here" if request.checkpoint is not None else ""
         name = "Ctrl-C" if report.stopped == signal.SIGINT else signal.Signals(report.stopped).name
-        done = f"{_count(status.events, 'event')} read, {_count(status.matches, 'match', 'matches')} written"
+        done = (
+            f"{counted(status.events, 'event')} read, {counted(status.matches, 'match', 'matches')} written"
+        )
         say("note", f"stopped by {name}: {done}{again}")
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 # --- how it ends ----------------------------------------------------------------------------------

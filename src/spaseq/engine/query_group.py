@@ -156,6 +156,7 @@ class QueryGroup:
     def add(self, item: NamedQuery) -> QueryRun:
         """One more query, which sees the events of the next step and later ones."""
         declared = (stream.iri for stream in item.query.streams)
+        self.needed = None  # nobody knows what the next query asks for
         self.streams = tuple(dict.fromkeys((*self.streams, *declared)))
         run = self._run(item, build_program(item.query))
         for known in self.runs:

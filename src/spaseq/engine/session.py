@@ -103,6 +103,21 @@ class Session:
     then on, and those that still wait because of ``lateness``. Equal graph patterns of several queries are evaluated once.
     A match says in ``query`` whose it is.
 
+    >>> session = Session()
+    >>> session.add(
+    ...     '''SELECT ?k WITHIN 5 SECONDS SLIDING FROM STREAM S <urn:s> WHERE {
+    ...     SEQ (A ; B) DEFINE GPM A ON S { ?k <urn:a> ?v } DEFINE GPM B ON S { ?k <urn:b> ?w } }''',
+    ...     "pairs",
+    ... )
+    'pairs'
+    >>> events = [
+    ...     Event("S", at * 1_000_000, f"<urn:k> <urn:{name}> 1 .", format="turtle")
+    ...     for at, name in ((1, "a"), (2, "b"))
+    ... ]
+    >>> [match.query for match in session.push(events)]
+    ['pairs']
+    >>> session.remove("pairs")
+
     ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
     ``metrics.late`` and kept in ``late_events`` until the caller clears it. An event more than ``max_lead`` ahead of
     the wall clock moves no watermark: it is counted in ``metrics.ahead`` and kept in ``ahead_events``; by default any
@@ -165,9 +180,12 @@ class Session:
 
     def _add(self, item: NamedQuery) -> QueryRun:
         run = self._group.add(item)
+        self._queries_changed()
+        return run
+
+    def _queries_changed(self) -> None:
         self._iris.clear()
         self.buffer.whole_instants = self._group.needs_whole_instants
-        return run
 
     def remove(self, name: str) -> None:
         """Remove a query and all that it holds."""
@@ -176,7 +194,7 @@ class Session:
             hint = did_you_mean(name, self.queries)
             raise InvalidArgument(f"no query `{name}`{hint}; there are: {listed(self.queries) or 'none'}")
         self._group.remove(found[0])
-        self._iris.clear()
+        self._queries_changed()
 
     # --- input ----------------------------------------------------------------------------------
 
@@ -227,7 +245,7 @@ class Session:
 
     def _check_open(self) -> None:
         if self._finished:
-            raise InvalidArgument("the engine has finished; make a new one for more events")
+            raise InvalidArgument("no event is taken after `finish()`; make a new engine or session for more")
 
     def _plain(self, event: Event | GraphEvent) -> GraphEvent:
         """The event under its stream's IRI, its blank nodes local."""
@@ -278,7 +296,7 @@ def listed_bytes(found: list[Match]) -> int:
     return len(found) * (450 + 60 * len(last.bindings) + 200 * len(last.events))
 
 
-def wall_clock() -> Literal:
-    """What NOW() answers during the life of a session."""
-    now = format_instant(from_datetime(datetime.now(UTC)))
-    return Literal(now, datatype=NamedNode("http://www.w3.org/2001/XMLSchema#dateTime"))
+def wall_clock(now: datetime | None = None) -> Literal:
+    """What NOW() answers during the life of a session: the present, or the time that is given."""
+    text = format_instant(from_datetime(now or datetime.now(UTC)))
+    return Literal(text, datatype=NamedNode("http://www.w3.org/2001/XMLSchema#dateTime"))

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from spaseq.columnar.needs import named_predicates
 from spaseq.engine.inputs import NamedQuery, declared_streams
 from spaseq.engine.tally import events_of, mappings_of, mistaken, mistaken_unit, occurrence_of, skipped_by
+from spaseq.errors import counted, listed
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.explain.sparql_text import Spelling
 from spaseq.temporal.instants import TimeUnit
@@ -67,13 +68,13 @@ class Summary:
         """The sentences; ``present`` are predicates that the data is known to have."""
         total = sum(count for _, count in self.events)
         streams = ", ".join(f"{alias} {count:,}" for alias, count in self.events)
-        yield f"read {_count(total, 'event')} ({streams}), {self.bad:,} bad, {self.late:,} late"
+        yield f"read {counted(total, 'event')} ({streams}), {self.bad:,} bad, {self.late:,} late"
         for alias, unit in self.mistaken:
             yield mistaken_unit(alias, unit)
         for query in self.queries:
             name = f"{query.name}: " if len(self.queries) > 1 else ""
             steps = ", ".join(map(str, query.steps))
-            yield f"{name}mappings {steps}; {_count(query.matches, 'match', 'matches')}"
+            yield f"{name}mappings {steps}; {counted(query.matches, 'match', 'matches')}"
             if not query.matches and total:
                 yield from (f"{name}{line}" for line in _hints(query, present))
 
@@ -132,7 +133,7 @@ def _hints(query: QueryCount, present: frozenset[str]) -> Iterator[str]:
     """Why there may be no match."""
     silent = [s.gpm for s in query.steps if not s.mappings and not s.least and s.gpm in query.needed]
     if silent:
-        yield f"nothing matched {_listed(silent)}"
+        yield f"nothing matched {listed(f'`{name}`' for name in silent)}"
     spell = query.spelling.iri
     for iri in query.missing:
         near = nearest(iri, present)
@@ -160,11 +161,3 @@ def nearest(iri: str, known: frozenset[str]) -> str | None:
 def _local(iri: str) -> str:
     found = _LOCAL.search(iri)
     return found[0] if found is not None else iri
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
-
-
-def _count(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"

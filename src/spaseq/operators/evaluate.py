@@ -1,15 +1,13 @@
-"""`spaseq.evaluate`: a plain SPARQL query over one graph, through the engine's own evaluator."""
+"""A plain SPARQL query over one graph, through the evaluator of graph patterns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import TypeAlias, assert_never
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from spaseq.algebra.expressions import Constant, Term, Var
-from spaseq.algebra.functions import XSD
 from spaseq.algebra.patterns import Pattern, TriplePattern
 from spaseq.columnar.graphs import as_ntriples, encoded_graphs
 from spaseq.columnar.knowledge import Knowledge
@@ -31,16 +29,13 @@ def evaluate(
     format: str | None = None,  # noqa: A002 - the public name
     *,
     named: Mapping[str, GraphLike] | None = None,
-    now: datetime | None = None,
+    now: Literal,
     base: str | None = None,
 ) -> list[Solution] | bool | list[Triple]:
     """The answer of a SPARQL query: solutions for SELECT, a truth value for ASK, triples for CONSTRUCT.
 
     ``graph`` is an rdflib Graph, an iterable of triples, or text in the syntax ``format``; ``named`` are the
-    graphs that GRAPH reads. ``now`` is what NOW() says, by default the present.
-
-    >>> evaluate("SELECT ?o { ?s ?p ?o }", "<http://s> <http://p> 05 .", "turtle")[0]["o"].value
-    '05'
+    graphs that GRAPH reads. ``now`` is what NOW() says.
     """
     query = parse_sparql(text, base=base)
     if named is not None and not isinstance(named, Mapping):
@@ -69,15 +64,12 @@ def _solutions(
     graph: GraphLike,
     format: str | None,  # noqa: A002 - as above
     named: Mapping[str, GraphLike],
-    now: datetime | None,
+    now: Literal,
     base: str | None,
 ) -> list[Solution]:
     dictionary = TermDictionary()
     views = Views(encoded_graphs([as_ntriples(triples_from(graph, format))], dictionary))
-    moment = (now or datetime.now(UTC)).isoformat().replace("+00:00", "Z")
-    table = compile_pattern(pattern, base=base).solutions(
-        views, dictionary, Knowledge(named), now=Literal(moment, datatype=NamedNode(XSD + "dateTime"))
-    )
+    table = compile_pattern(pattern, base=base).solutions(views, dictionary, Knowledge(named), now=now)
     rows: list[Solution] = [{} for _ in range(table.size)]
     for name, column in table.columns.items():
         for row, known in zip(rows, column.tolist(), strict=True):

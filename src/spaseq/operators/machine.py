@@ -15,7 +15,7 @@ from pyoxigraph import Literal
 
 from spaseq.automaton.occurrences import Assembler
 from spaseq.automaton.program import WAIT
-from spaseq.automaton.stage import Found, SequenceStage
+from spaseq.automaton.stage import SequenceStage
 from spaseq.automaton.tables import IN, RUNS, TRANSITION_OPERATOR, UNTIL, ValueArrays, constants
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
@@ -37,6 +37,7 @@ from spaseq.operators.answers import (
     stacked,
 )
 from spaseq.operators.event_log import EventLog
+from spaseq.operators.protocol import Report
 from spaseq.planner.program import Observed, Program, keys_of_rows, match_gpms, match_keys
 from spaseq.settings import settings
 
@@ -193,17 +194,17 @@ class Machine:
         serials: Longs,
         partition: tuple[Longs, npt.NDArray[np.int32]] | None,
         now: int,
-        owned: Callable[[Found], npt.NDArray[np.bool_]] | None = None,
+        report: Report | None = None,
     ) -> Iterator[Answers]:
         """The sequence stage alone, for hosts whose GPM stage runs elsewhere; arguments as for `Assembler.rows`.
 
-        ``owned`` tells which matches are this machine's to report, where others see the same rows.
+        ``report`` tells which matches are this machine's to report, where others see the same rows.
         """
         rows = self.assembler.rows(tables, times, serials, partition)
         self.check_budget(len(times) + len(rows))
         for found, until in self.stage.step(rows, now, self._values):
-            if owned is not None and len(found):
-                found = found.take(np.flatnonzero(owned(found)))
+            if report is not None and len(found):
+                found = found.take(np.flatnonzero(report(found)))
             answers = answer_columns(
                 self.program, found, self.evaluator, self.events, self.dictionary.generation
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import pytest
 from pyoxigraph import Literal, NamedNode, Triple
@@ -12,6 +13,9 @@ from spaseq.engine import Engine
 from spaseq.model.budget import TooMuchMemory
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match
+from spaseq.planner import compile_query
+from spaseq.testing.comparison import comparable
+from spaseq.testing.runner import reference_host
 
 EX = "http://ex.org/"
 QUERY = """PREFIX : <http://ex.org/>
@@ -78,3 +82,19 @@ def test_too_much_memory_is_an_error_that_names_the_steps() -> None:
     ):
         engine.push(events(20_000))
     assert 200_000 < engine.machine.stage.memory.nbytes < 1_000_000
+
+
+@pytest.mark.parametrize("room", [1, 2, 3, 5, 8])
+def test_full_cells_at_the_end_of_a_channel_do_not_overflow(
+    change_settings: Callable[..., None], room: int
+) -> None:
+    """Runs of several kinds wait for one event; however many fit into a portion, all of them are extended once."""
+    text = """PREFIX : <http://ex.org/> SELECT * WITHIN 3 SECONDS FROM STREAM S <http://ex.org/s>
+    WHERE { SEQ (A? , B*[;] , C) DEFINE GPM A ON S { ?s :p ?a } DEFINE GPM B ON S { ?k :p ?b } DEFINE GPM C ON S { ?k :p ?c } }"""
+    change_settings(collected_runs=room, initial_runs=1)
+    triple = Triple(NamedNode("http://ex.org/k"), NamedNode("http://ex.org/p"), Literal(0))
+    events = [GraphEvent("http://ex.org/s", n // 4 * 1_000_000, frozenset({triple})) for n in range(12)]
+    query = compile_query(text)
+    engine = Engine(query, compile_kernels=False)
+    found = [*engine.push(events), *engine.finish()]
+    assert comparable(query, found) == comparable(query, reference_host.run(query, tuple(events), {}))

@@ -82,6 +82,12 @@ def run(folder: Path, engine: str, *arguments: str) -> Process:
     return Process(command, folder=folder)
 
 
+def say(line: str) -> None:
+    """Print a line at once: the job takes hours."""
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 class Total(NamedTuple):
     """So many lines, and the sum of their digests: what a multiset of any size comes to, in any order."""
 
@@ -141,14 +147,18 @@ def counted(file_format: str) -> list[str]:
 
 
 def operators(options: argparse.Namespace, folder: Path) -> Result:
-    """Every operator and window in every variant on every engine; a query is a case."""
+    """Every operator and window in every variant (or spread over them) on every engine; a query is a case."""
     result = Result("operators")
     streams = {name: world.rows(name, options.events // 2) for name in world.STREAMS}
-    wanted = direct_totals(list(direct.cases()), streams)
-    for file_format, shuffled, files in VARIANTS[: options.variants]:
+    every = list(direct.cases())
+    wanted = {} if options.spread else direct_totals(every, streams)
+    for at, (file_format, shuffled, files) in enumerate(VARIANTS[: options.variants]):
+        asked = every[at :: options.variants] if options.spread else every
+        if options.spread:
+            wanted = direct_totals(asked, streams)
         place = folder / f"{file_format}-{'shuffled' if shuffled else 'sorted'}-{files}"
         world.write_streams(place, streams, file_format, shuffled=shuffled, files=files)
-        for operator, window in direct.cases():
+        for operator, window in asked:
             (place / f"{operator}-{window}.spaseq").write_text(direct.query(operator, window))
         for engine in options.engines:
             with run(place, engine, *counted(file_format)) as process:
@@ -156,7 +166,11 @@ def operators(options: argparse.Namespace, folder: Path) -> Result:
                     result.crash(f"{place.name} on {engine}", process.err)
                     continue
             what = f"{place.name} on {engine}"
-            compare(result, what, place / "out.jsonl", list(direct.cases()), wanted, streams)
+            before = result.cases
+            compare(result, what, place / "out.jsonl", asked, wanted, streams)
+            say(
+                f"{what}: {result.cases - before} cases, {result.lost} lost and {result.differences} differences so far"
+            )
         shutil.rmtree(place)
     return result
 
@@ -324,6 +338,7 @@ def main() -> None:
         "terms": 10_000_000, "triples": 1_000_000, "instant": 100_000, "variants": len(VARIANTS), "seed": 1,
     }.items():  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=size)
+    parser.add_argument("--spread", action="store_true", help="ask each query in one variant only, in turn")
     parser.add_argument("--engines", nargs="+", default=["local", "spark"])
     parser.add_argument("--sections", nargs="+", default=list(SECTIONS), choices=list(SECTIONS))
     parser.add_argument("--patience", type=float, default=6 * 3600.0, help="seconds that one run may take")
@@ -341,8 +356,7 @@ def main() -> None:
                 f"{result.name}: {result.cases:,} cases, {result.differences:,} differences, "
                 f"{result.crashes:,} crashes, {result.lost:,} lost, {result.seconds:,} s"
             )
-            sys.stdout.write("\n  ".join([head, *result.notes[:20]]) + "\n")
-            sys.stdout.flush()
+            say("\n  ".join([head, *result.notes[:20]]))
     if options.json:
         options.json.write_text(json.dumps([asdict(result) for result in results], indent=1))
     raise SystemExit(any(r.differences or r.crashes or r.lost for r in results))

@@ -15,12 +15,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spaseq.caches import cache_directory
-from spaseq.spark.session import new_session
+from spaseq.spark.spark_session import new_session
 from spaseq.testing.processes import Process
 
 USUAL = """
 import sys
-from spaseq.spark.session import new_session
+from spaseq.spark.spark_session import new_session
 
 spark = new_session("local[1]")
 rows = spark.range(9).selectExpr("id % 2 AS k", "timestamp_micros(id) AS time", "array(struct(id)) AS more")

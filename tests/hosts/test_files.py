@@ -15,9 +15,9 @@ from spaseq import spark as sps
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.errors import InvalidArgument
 from spaseq.io.growing import Cut
-from spaseq.spark.bad_events import quarantined
-from spaseq.spark.problems import problem_of
-from spaseq.spark.source import Offset
+from spaseq.spark.command.problems import problem_of
+from spaseq.spark.sources.bad_events import quarantined
+from spaseq.spark.sources.data_source import Offset
 
 pytestmark = pytest.mark.spark
 

@@ -18,8 +18,8 @@ from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.job import run_local
 from spaseq.engine.request import RunRequest
 from spaseq.errors import InvalidArgument
-from spaseq.spark.bad_events import quarantined
-from spaseq.spark.command import SparkRun
+from spaseq.spark.command.spark_run import SparkRun
+from spaseq.spark.sources.bad_events import quarantined
 from spaseq.testing.datasets import WRITERS
 
 pytestmark = pytest.mark.spark

@@ -14,7 +14,7 @@ SCRIPT = """
 import sys
 from pyspark.sql import functions as F
 from spaseq import spark as sps
-from spaseq.spark.session import new_session
+from spaseq.spark.spark_session import new_session
 
 spark = new_session("local[2]", {"spark.driver.maxResultSize": "64k", "spark.sql.shuffle.partitions": "2"})
 triple = lambda p: F.array(F.struct(

@@ -16,8 +16,8 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 import spaseq
 from spaseq import spark as sps
 from spaseq.errors import InvalidArgument
-from spaseq.spark.bad_events import quarantined
-from spaseq.spark.problems import problem_of
+from spaseq.spark.command.problems import problem_of
+from spaseq.spark.sources.bad_events import quarantined
 
 pytestmark = pytest.mark.spark
 

@@ -17,7 +17,7 @@ from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.request import RunRequest
 from spaseq.errors import InvalidArgument
 from spaseq.io.unreadable import UnreadableInput
-from spaseq.spark.command import SparkRun
+from spaseq.spark.command.spark_run import SparkRun
 from spaseq.testing.processes import SPASEQ
 
 pytestmark = pytest.mark.spark

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.request import RunRequest, Status, unwatched
 from spaseq.planner.compiled import compile_query
-from spaseq.spark.background import show_tasks
-from spaseq.spark.command import SparkRun
+from spaseq.spark.command.background import show_tasks
+from spaseq.spark.command.spark_run import SparkRun
 
 pytestmark = pytest.mark.spark
 

@@ -14,7 +14,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 
 from spaseq.model.events import GraphEvent
 from spaseq.model.packing import unpack
-from spaseq.spark.run_folder import VERSION, RunFolder
+from spaseq.spark.command.run_folder import VERSION, RunFolder
 from spaseq.testing.files import nquads
 from spaseq.testing.processes import SPASEQ, Process
 
@@ -176,7 +176,7 @@ def test_a_finite_run_killed_and_resumed_with_fewer_cores_writes_the_same(
 SCRIPT = """
 import sys
 from spaseq import spark as sps
-from spaseq.spark.session import new_session
+from spaseq.spark.spark_session import new_session
 
 spark = new_session("local[2]", {"spark.sql.shuffle.partitions": "2"})
 events = sps.read_events(spark, "in", streaming=True, finite=True, max_files_per_trigger=1, on_bad_input="skip")

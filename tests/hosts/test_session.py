@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from spaseq.testing.processes import Process
 
 SHORT = """
-from spaseq.spark.session import new_session
+from spaseq.spark.spark_session import new_session
 
 spark = new_session("local[1]")
 print(spark.conf.get("spark.python.unix.domain.socket.dir", "none"))

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import spaseq
 from spaseq import spark as sps
-from spaseq.spark.answer_files import match_of
+from spaseq.spark.output.answer_files import match_of
 from spaseq.testing.comparison import comparable
 
 pytestmark = pytest.mark.spark

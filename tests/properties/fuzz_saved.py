@@ -25,13 +25,13 @@ from spaseq.model.packing import pack, unpack
 from spaseq.operators.packing import STATE_VERSION, IncompatibleState
 from spaseq.operators.snapshot import VERSION, IncompatibleSnapshot
 from spaseq.planner.compiled import CompiledQuery
-from spaseq.spark import bucket_state
-from spaseq.spark.answer_rows import RowForm
-from spaseq.spark.bad_events import BadEvents
 from spaseq.spark.job import Job, make_tasks
-from spaseq.spark.mapper import Mapper
-from spaseq.spark.places import Place
-from spaseq.spark.stream_stage import Input, Work
+from spaseq.spark.output.answer_rows import RowForm
+from spaseq.spark.sources.bad_events import BadEvents
+from spaseq.spark.sources.task_place import Place
+from spaseq.spark.stages.mapper import Mapper
+from spaseq.spark.state import bucket_state
+from spaseq.spark.state.stream_stage import Input, Work
 
 STREAM = "http://ex.org/s"
 HEAD = "PREFIX : <http://ex.org/> "

@@ -17,14 +17,14 @@ from spaseq.model.events import GraphEvent, localised
 from spaseq.operators.machine import FOREVER
 from spaseq.planner import compile_query
 from spaseq.settings import changed_settings
-from spaseq.spark import bucket_state
-from spaseq.spark.answer_rows import RowForm
-from spaseq.spark.bad_events import BadEvents
-from spaseq.spark.bucket_state import BucketState
 from spaseq.spark.job import Job, make_tasks
-from spaseq.spark.mapper import Mapper
-from spaseq.spark.places import Place
-from spaseq.spark.stream_stage import Input, Work
+from spaseq.spark.output.answer_rows import RowForm
+from spaseq.spark.sources.bad_events import BadEvents
+from spaseq.spark.sources.task_place import Place
+from spaseq.spark.stages.mapper import Mapper
+from spaseq.spark.state import bucket_state
+from spaseq.spark.state.bucket_state import BucketState
+from spaseq.spark.state.stream_stage import Input, Work
 from spaseq.testing.hosts import disordered
 from spaseq.testing.scenarios import Scenario, scenarios
 

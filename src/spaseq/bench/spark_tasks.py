@@ -22,9 +22,9 @@ from spaseq.settings import changed_settings
 
 def spark_task(job: Job) -> Round:
     """A run in local mode on so many ``cores``; with ``micro_batches`` there is one for every event, and each is timed."""
-    from spaseq.spark.command import SparkRun
-    from spaseq.spark.run_batches import MicroBatches
-    from spaseq.spark.session import new_session
+    from spaseq.spark.command.micro_batches import MicroBatches
+    from spaseq.spark.command.spark_run import SparkRun
+    from spaseq.spark.spark_session import new_session
 
     cores = int(job["params"].get("cores", 2))
     master = f"local[{cores}]"

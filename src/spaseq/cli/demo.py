@@ -86,7 +86,7 @@ def answer(query: CompiledQuery, engine: str) -> list[Match]:
     knowledge = {iri: FOLDER / name for iri, name in KNOWLEDGE.items()}
     if engine == "local":
         return list(spaseq.run(query, streams, knowledge))
-    from spaseq.spark.show import matches_on_spark
+    from spaseq.spark.command.spark_run import matches_on_spark
 
     click.echo("Spark starts in local mode: this takes a few seconds", err=True)
     return matches_on_spark(query, streams, knowledge)

@@ -84,7 +84,7 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Run, s
         from spaseq.engine.job import LocalRun
 
         return LocalRun(request, stop), None
-    from spaseq.spark.command import SparkRun
+    from spaseq.spark.command.spark_run import SparkRun
 
     run = SparkRun(request, given["master"], stop)
     # Printed at the end: until then standard error is for what goes wrong.

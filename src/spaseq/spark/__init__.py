@@ -18,17 +18,17 @@ if any(find_spec(name) is None for name in ("pyspark", "pandas")):
     )
 
 if TYPE_CHECKING:
-    from spaseq.spark.files import read_events
     from spaseq.spark.matching import match, match_all
-    from spaseq.spark.source import register
+    from spaseq.spark.sources.data_source import register
+    from spaseq.spark.sources.event_files import read_events
 
 __all__ = ["match", "match_all", "read_events", "register"]
 
 _LAZY = {
     "match": "spaseq.spark.matching",
     "match_all": "spaseq.spark.matching",
-    "read_events": "spaseq.spark.files",
-    "register": "spaseq.spark.source",
+    "read_events": "spaseq.spark.sources.event_files",
+    "register": "spaseq.spark.sources.data_source",
 }
 
 

@@ -14,7 +14,7 @@ from spaseq.io.options import ReadOptions
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import Program, build_program
-from spaseq.spark.routing import Routing, routing_of
+from spaseq.spark.shuffle.routing import Routing, routing_of
 
 
 @dataclass(frozen=True, slots=True)

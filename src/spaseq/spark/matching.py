@@ -20,20 +20,20 @@ from spaseq.errors import InvalidArgument, described
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.operators.machine import check_limits
 from spaseq.planner.compiled import CompiledQuery
-from spaseq.spark.answer_rows import AnswerForm, RowForm
-from spaseq.spark.bad_events import policy_with
-from spaseq.spark.files import FileParts, parts_behind
-from spaseq.spark.finish import compared
-from spaseq.spark.gpm_stage import MatchParts, MatchRows
 from spaseq.spark.job import Job, make_tasks, stream_numbers
-from spaseq.spark.native import as_native
-from spaseq.spark.places_of_buckets import bucket_places
-from spaseq.spark.processor import OUTPUT, SequenceProcessor
+from spaseq.spark.output.across_buckets import compared
+from spaseq.spark.output.answer_rows import AnswerForm, RowForm
+from spaseq.spark.output.native import as_native
 from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
-from spaseq.spark.sequence_stage import SequenceStage
-from spaseq.spark.session import ROCKSDB, STATE_STORE, workers_like_us
-from spaseq.spark.stream_stage import UnpackAnswers
-from spaseq.spark.values import checked_syntax
+from spaseq.spark.shuffle.routing import bucket_places
+from spaseq.spark.sources.bad_events import policy_with
+from spaseq.spark.sources.event_files import FileParts, parts_behind
+from spaseq.spark.sources.graph_values import checked_syntax
+from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, workers_like_us
+from spaseq.spark.stages.gpm_stage import MatchParts, MatchRows
+from spaseq.spark.stages.sequence_stage import SequenceStage
+from spaseq.spark.state.processor import OUTPUT, SequenceProcessor
+from spaseq.spark.state.stream_stage import UnpackAnswers
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -68,7 +68,7 @@ class MatchOptions:
     punctual: bool = False
     """True if the input itself makes sure that nothing comes late, as a schedule does."""
     counts: str | None = None
-    """A folder that all workers see, in which tasks leave what they have counted (`spaseq.spark.tallies`)."""
+    """A folder that all workers see, in which tasks leave what they have counted (`spaseq.spark.output.tallies`)."""
 
 
 def match(

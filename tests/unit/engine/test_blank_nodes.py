@@ -11,12 +11,12 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 
 import spaseq
 from spaseq.engine.encode import encode_pushed
-from spaseq.spark.blocks import decode_block
-from spaseq.spark.gpm_stage import _Task
 from spaseq.spark.job import Job, make_tasks
-from spaseq.spark.mapper import Mapper
-from spaseq.spark.places import Place
-from spaseq.spark.sequencer import Sequencer
+from spaseq.spark.shuffle.blocks import decode_block
+from spaseq.spark.sources.task_place import Place
+from spaseq.spark.stages.gpm_stage import _Task
+from spaseq.spark.stages.mapper import Mapper
+from spaseq.spark.stages.sequencer import Sequencer
 
 EX = "http://ex.org/"
 QUERY = """PREFIX : <http://ex.org/> SELECT ?a ?b WITHIN 1 MINUTE FROM STREAM S <http://ex.org/s> WHERE {

@@ -6,7 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from spaseq.spark.blocks import Block, IncompatibleBlock, Mappings, concat_blocks, decode_block, encode_block
+from spaseq.spark.shuffle.blocks import (
+    Block,
+    IncompatibleBlock,
+    Mappings,
+    concat_blocks,
+    decode_block,
+    encode_block,
+)
 
 
 def block(times: list[int], rows: list[tuple[int, int]], terms: list[str]) -> Block:

@@ -9,7 +9,7 @@ from pyoxigraph import RdfFormat, parse
 from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
 from spaseq.model.dictionary import TermDictionary
-from spaseq.spark.event_rows import EventRows, canonical_term
+from spaseq.spark.sources.event_rows import EventRows, canonical_term
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 
 TRIPLES = pa.list_(pa.struct([("s", pa.string()), ("p", pa.string()), ("o", pa.string())]))

@@ -13,7 +13,7 @@ import pytest
 
 from spaseq.model.dictionary import TermDictionary
 from spaseq.operators.answers import Answers
-from spaseq.spark.line_files import AnswerLines, merged_lines
+from spaseq.spark.output.line_files import AnswerLines, merged_lines
 
 
 def answers(times: list[int], terms: list[int], dictionary: TermDictionary) -> Answers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError
-from spaseq.spark.problems import SparkFailed, UnknownFailure, problem_of
+from spaseq.spark.command.problems import SparkFailed, UnknownFailure, problem_of
 
 TRACE = """Job aborted due to stage failure: Task 0 in stage 1.0 failed 1 times, most recent failure: Lost task 0.0
 org.apache.spark.api.python.PythonException: Traceback (most recent call last):

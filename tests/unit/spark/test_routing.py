@@ -9,9 +9,8 @@ from spaseq.algebra.visibility import needed_variables
 from spaseq.planner.compiled import compile_query
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import build_program
-from spaseq.spark.places_of_buckets import bucket_places, spark_partition
-from spaseq.spark.routing import Routing, Ticks, routing_of
-from spaseq.spark.texts import text_hash
+from spaseq.spark.shuffle.arrow_terms import text_hash
+from spaseq.spark.shuffle.routing import Routing, Ticks, bucket_places, routing_of, spark_partition
 
 QUERY = """PREFIX : <http://ex.org/>
 SELECT ?k ?w {window} FROM STREAM S <http://ex.org/s>

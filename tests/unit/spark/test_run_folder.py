@@ -12,8 +12,8 @@ from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.request import RunRequest
 from spaseq.errors import IncompatibleCheckpoint
 from spaseq.io.written import Digest
-from spaseq.spark.command import SparkRun
-from spaseq.spark.run_folder import Record, RunFolder
+from spaseq.spark.command.run_folder import Record, RunFolder
+from spaseq.spark.command.spark_run import SparkRun
 
 QUERY = """PREFIX : <http://ex.org/>
 SELECT ?c FROM STREAM S <http://ex.org/s> WHERE { SEQ (A) DEFINE GPM A ON S { ?c :price ?p GRAPH :db { ?c :name ?n } } }"""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spaseq.spark.schedule import Batch, Part, cut_into_batches
-from spaseq.spark.sources import Split
+from spaseq.spark.sources.schedule import Batch, Part, cut_into_batches
+from spaseq.spark.sources.splits import Split
 
 
 def part(number: int, size: int, first: int | None, stream: str = "s") -> Part:

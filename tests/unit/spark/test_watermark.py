@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spaseq.operators.machine import FOREVER
-from spaseq.spark.watermark import BEFORE_ALL, Progress
+from spaseq.spark.shuffle.watermark import BEFORE_ALL, Progress
 
 
 def test_the_slowest_stream_sets_the_pace() -> None:

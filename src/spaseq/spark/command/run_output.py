@@ -1,0 +1,146 @@
+"""The output of a run on Spark: what the workers have written, merged by time, and how far that has come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from spaseq.engine.inputs import NamedQuery
+from spaseq.engine.notices import Notices, Tell, kind_of, silent
+from spaseq.engine.output import Output, variables_of
+from spaseq.engine.request import RunRequest, Status
+from spaseq.engine.summary import summarised
+from spaseq.io.bad_input import BadInput
+from spaseq.io.quarantine import QuarantineFile
+from spaseq.io.results import OutputFormat, ResultWriter, result_writer
+from spaseq.io.sample import sampled_predicates
+from spaseq.io.sources import Source, is_cut_short
+from spaseq.model.forms import Form
+from spaseq.spark.command.run_folder import Record
+from spaseq.spark.output.answer_files import merged
+from spaseq.spark.output.line_files import merged_lines
+from spaseq.spark.output.tallies import take_tallies
+
+ANSWERS, BAD, COUNTS = "answers", "bad", "counts"
+"""Folders in which workers leave answers, bad input and what they have counted."""
+
+
+class Writing:
+    """The output of a run and its quarantine."""
+
+    def __init__(
+        self,
+        request: RunRequest,
+        names: dict[str, NamedQuery],
+        output_format: OutputFormat,
+        stack: ExitStack,
+        record: Record | None,
+        tell: Tell = silent,
+    ) -> None:
+        output, quarantine = (None, None) if record is None else (record.output, record.quarantine)
+        self.record = record = record or Record()
+        self.notices = Notices(tell)
+        self._read = request.input.read
+        self._names = names
+        kept = request.checkpoint is not None
+        self._out = stack.enter_context(Output(request.output, kept=kept, resumed=output))
+        self._several = len(request.queries) > 1
+        forms: dict[Form, list[NamedQuery]] = {}
+        for query in request.queries:
+            forms.setdefault(query.query.form.kind, []).append(query)
+        self._writers: dict[Form, ResultWriter] = {
+            form: result_writer(
+                output_format,
+                cast(BinaryIO, self._out),
+                variables=variables_of(members),
+                form=form,
+                provenance=request.provenance,
+                several=self._several,
+                timestamp_predicate=request.input.read.timestamp_predicate,
+                written=sum(record.matches.values()),
+            )
+            for form, members in forms.items()
+        }
+        self._out.unmute()
+        self._quarantine: QuarantineFile | None = None
+        if request.on_bad_input == "quarantine":
+            self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resumed=quarantine))
+
+    def take(self, folder: Path, batch: int) -> list[Path]:
+        """Write the answers that tasks have left in a folder, lines or rows, and the bad input; add up what they counted.
+
+        The result are the files of bad input, which may go.
+        """
+        answers = folder / ANSWERS
+        for piece in merged_lines(answers):
+            self._out.write(memoryview(piece.text))
+            for number, count in piece.counts.items():
+                self.record.matches[f"{number}"] = self.record.matches.get(f"{number}", 0) + count
+        for name, match in merged(answers):
+            query = self._names[name]
+            self._writers[query.query.form.kind].write(match, query.name if self._several else None)
+            self.record.matches[name] = self.record.matches.get(name, 0) + 1
+        self._out.flush()
+        bad = sorted((folder / BAD).glob(f"*-{batch:06d}-*.jsonl"))
+        found = [json.loads(line) for file in bad for line in file.read_text(encoding="utf-8").splitlines()]
+        for each in sorted(found, key=lambda each: (each["source"], each["position"])):
+            kept = BadInput(**each)
+            if self._quarantine is not None:
+                self._quarantine.write(kept)
+            if is_cut_short(kept.reason):
+                self.record.incomplete.append(str(kept))
+            self.notices.note(kind_of(kept.reason), str(kept))
+        if self._quarantine is not None:
+            self._quarantine.flush()
+        counted = take_tallies(folder / COUNTS, batch)
+        self.record.events += counted["events"]
+        self.record.bad += counted["bad"]
+        self.record.late += counted["late"]
+        for name, count in counted.items():
+            if " of " in name:
+                self.record.counts[name] = self.record.counts.get(name, 0) + count
+        return bad
+
+    def sync(self) -> None:
+        """Hand everything to the disk and note how much there is."""
+        self._out.sync()
+        self.record.output = self._out.written
+        if self._quarantine is not None:
+            self.record.quarantine = self._quarantine.sync()
+
+    def finish(self) -> None:
+        """Write what is known at the end of a finite input, and what closes a document."""
+        for name, query in self._names.items():
+            if query.query.form.kind == "ask" and not self.record.matches.get(name):
+                self._writers["ask"].no_match(query.name if self._several else None)
+        self.close()
+
+    def close(self) -> None:
+        """Write what comes after the last match."""
+        for writer in self._writers.values():
+            writer.close()
+        self._out.flush()
+        self.notices.flush()
+
+    @property
+    def status(self) -> Status:
+        """The status of the run."""
+        return self.record.status
+
+    def summary(self, record: Record, sources: Callable[[], Sequence[Source]]) -> tuple[str, ...]:
+        """What the run has read and found when it was at this record, in sentences."""
+        matches = [record.matches.get(name, 0) for name in self._names]
+        queries = list(self._names.values())
+        found = summarised(queries, record.counts, matches, bad=record.bad, late=record.late)
+        present: frozenset[str] = frozenset()
+        if found.wants_sample:
+            present = sampled_predicates(sources(), self._read)
+        return tuple(found.lines(present))
+
+    @property
+    def answered(self) -> bool:
+        """True if all queries are ASK and have their answer."""
+        return all(q.query.form.kind == "ask" and self.record.matches.get(n) for n, q in self._names.items())

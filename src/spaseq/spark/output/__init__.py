@@ -1,0 +1,1 @@
+"""From answers to rows, part files and the lines of the output."""

@@ -1,0 +1,207 @@
+"""Answers as Arrow rows: terms in N-Triples syntax, instants in microseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.matches import Numbering, match_identity
+from spaseq.model.terms import term_of
+from spaseq.operators.answers import Answers, answer_keys, constructed
+from spaseq.operators.term_texts import texts_of
+from spaseq.spark.job import Job
+from spaseq.spark.output.across_buckets import NUMBERED, label_of
+from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
+from spaseq.spark.shuffle.arrow_terms import shown, text_hash, without_place
+
+_EVENT = pa.list_(
+    pa.struct([("step", pa.string()), ("stream", pa.string()), ("time", INSTANT), ("graph", pa.string())])
+)
+
+
+class AnswerTaker(Protocol):
+    """Takes the answers of one query in one bucket, in the order in which they are certain."""
+
+    def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
+        """What leaves the sequence stage for some answers."""
+        ...
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """What leaves it when there are no more."""
+        ...
+
+
+class AnswerForm(Protocol):
+    """What becomes of answers: rows, or lines in files (`spaseq.spark.output.line_files.LineFiles`)."""
+
+    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerTaker:
+        """What takes the answers of one query in one bucket in a micro-batch."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RowForm:
+    """Answers as rows.
+
+    ``together`` gives the columns that all queries of a job share, otherwise those of this query alone.
+    """
+
+    together: bool
+
+    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerRows:
+        """What turns the answers of one query in one bucket into rows."""
+        place = f"-b{batch}" if job.streaming else ""
+        return AnswerRows(job, query, bucket, place, together=self.together)
+
+
+class AnswerRows:
+    """Turns the answers of one query in one bucket into rows; ``place`` makes labels of new blank nodes unique."""
+
+    def __init__(self, job: Job, query: int, bucket: int, place: str, *, together: bool) -> None:
+        self._job, self._query, self._bucket, self._place = job, query, bucket, place
+        self._task = job.tasks[query]
+        self._together = together
+        self._normal_text = self._task.program.query.normal_text if job.provenance else ""
+        self._compares = job.compares
+        self._numbered_later = job.numbers_at_the_end(self._task)
+        self._serial = 0
+
+    def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
+        """The rows of some answers."""
+        dictionary.require(answers.generation)
+        form = self._task.program.query.form.kind
+        identities = self._identities(answers, dictionary)
+        time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)
+        columns: dict[str, pa.Array] = {}
+        exact = {name: _texts(dictionary, ids) for name, ids in answers.columns.items()}
+        texts = {name: shown(text) for name, text in exact.items()}
+        if self._compares:
+            columns |= self._route(answers, list(exact.values()), identities)
+        triples = None
+        if form == "construct":
+            triples = self._triples(answers, dictionary, identities)
+        truth = pa.array([True] * len(answers), pa.bool_())
+        if self._together:
+            columns["query"] = pa.array([self._task.name] * len(answers), pa.string())
+            columns |= {"time": time, "start": start}
+            columns["bindings"] = _maps(texts, len(answers), wanted=form == "select")
+            columns["triples"] = triples if triples is not None else pa.nulls(len(answers), ARROW_TRIPLES)
+            columns["boolean"] = truth if form == "ask" else pa.nulls(len(answers), pa.bool_())
+        elif form == "construct":
+            columns |= {"time": time, "triples": triples}
+        else:
+            columns |= {"time": time, "start": start}
+            # Columns are found by place, so that no variable's name can get in the way of another column.
+            columns |= {f"?{name}": text for name, text in texts.items()}
+            if form == "ask":
+                columns["boolean"] = truth
+        if self._job.provenance:
+            columns["match"] = pa.array(identities, pa.string())
+            columns["events"] = self._events(answers, dictionary)
+        self._serial += len(answers)
+        yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """Nothing follows the last row."""
+        yield from ()
+
+    def _route(self, answers: Answers, texts: list[pa.Array], identities: list[str]) -> dict[str, pa.Array]:
+        """Where equal answers meet; those that are not compared stay where they are."""
+        if not self._task.is_distinct and not self._numbered_later:
+            here = pa.array(np.full(len(answers), self._bucket, np.int32))
+            return {"spread": here, "equal": pa.nulls(len(answers), pa.string())}
+        if self._numbered_later:
+            equal = [f"{NUMBERED}{key}" for key in identities]
+        elif self._task.is_ask:
+            equal = [f"{self._query}"] * len(answers)
+        else:
+            rows = zip(answers.time.tolist(), *(text.to_pylist() for text in texts), strict=True)
+            equal = [f"{self._query} " + " ".join(str(cell) for cell in row) for row in rows]
+        places = [text_hash(text.encode()) % self._job.buckets for text in equal]
+        return {"spread": pa.array(places, pa.int32()), "equal": pa.array(equal, pa.string())}
+
+    def _identities(self, answers: Answers, dictionary: TermDictionary) -> list[str]:
+        """The identities of answers, or their keys if equal ones may lie elsewhere; instants come whole."""
+        if not self._job.provenance:
+            return []
+        program, numbering = self._task.program, Numbering()
+        keys = answer_keys(
+            program, answers, self._normal_text, lambda term: without_place(dictionary.ntriples(term))
+        )
+        if self._numbered_later:
+            return [key.hex() for key in keys]
+        return [
+            match_identity(key, numbering.next(time, key))
+            for time, key in zip(answers.time.tolist(), keys, strict=True)
+        ]
+
+    def _events(self, answers: Answers, dictionary: TermDictionary) -> pa.Array:
+        streams = self._task.program.streams
+        rows = [
+            [
+                {
+                    "step": step,
+                    "stream": streams[stream],
+                    "time": time,
+                    "graph": without_place(dictionary.ntriples(graph)) if graph else None,
+                }
+                for step, stream, time, graph, _ in events
+            ]
+            for events in answers.events
+        ]
+        return pa.array(rows, _EVENT)
+
+    def _triples(
+        self,
+        answers: Answers,
+        dictionary: TermDictionary,
+        identities: list[str],
+    ) -> pa.Array:
+        graphs = []
+        for row in range(len(answers)):
+            bindings = {
+                name: term_of(without_place(dictionary.ntriples(int(ids[row]))))
+                for name, ids in answers.columns.items()
+                if ids[row]
+            }
+            label = (
+                label_of(identities[row])
+                if identities
+                else f"{self._query}-{self._bucket}-{self._serial + row}{self._place}"
+            )
+            triples = constructed(self._task.program, bindings, label)
+            graphs.append([{"s": str(t.subject), "p": str(t.predicate), "o": str(t.object)} for t in triples])
+        return pa.array(graphs, ARROW_TRIPLES)
+
+
+def _texts(dictionary: TermDictionary, ids: npt.NDArray[np.int32]) -> pa.Array:
+    """The texts of a column; unbound is null."""
+    bound = ids != 0
+    if bound.all():
+        return texts_of(dictionary, ids).cast(pa.string())
+    texts = pa.nulls(len(ids), pa.string())
+    if bound.any():
+        texts = pc.replace_with_mask(
+            texts, pa.array(bound), texts_of(dictionary, ids[bound]).cast(pa.string())
+        )
+    return texts
+
+
+def _maps(texts: dict[str, pa.Array], count: int, *, wanted: bool) -> pa.Array:
+    """A map per row from variables to terms; unbound ones are absent."""
+    kind = pa.map_(pa.string(), pa.string())
+    if not wanted:
+        return pa.nulls(count, kind)
+    lists = {name: text.to_pylist() for name, text in texts.items()}
+    rows = [
+        [(name, cells[row]) for name, cells in lists.items() if cells[row] is not None]
+        for row in range(count)
+    ]
+    return pa.array(rows, kind)

@@ -1,0 +1,220 @@
+"""The lines of the output, made by the workers: files in order of time, which the driver merges.
+
+Answers that leave as JSON lines need not be rows first. A worker writes those of a query in a bucket as they come,
+which is in order of time; the driver looks at times and copies bytes. Only when all is written does a list under the
+task's name say which files count, so one that is done again, or was thought lost and goes on, leaves one whole set.
+
+A file ends when it is large, and goes when its lines have been merged: the output grows by what the files give back, so
+that lines take their place on the disk once, and in memory too.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.sql.types import LongType, StructField, StructType
+
+from spaseq.io.result_json import ColumnLines
+from spaseq.model.dictionary import TermDictionary
+from spaseq.operators.answers import Answers
+from spaseq.settings import settings
+from spaseq.spark.shuffle.arrow_terms import shown_ids
+
+if TYPE_CHECKING:
+    from spaseq.spark.job import Job
+
+COUNTED: Final = StructType([StructField("lines", LongType())])
+"""What is left of answers that were written: how many."""
+AHEAD: Final = 2
+"""Pieces that are made while one is written."""
+
+_SCHEMA: Final = pa.schema([("time", pa.int64()), ("line", pa.large_binary())])
+_NEWLINE: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class LineFiles:
+    """Where lines are written, and by which name each query goes in them; None where there is but one query."""
+
+    folder: str
+    names: tuple[str | None, ...]
+
+    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerLines:  # noqa: ARG002
+        """What writes the answers of one query in one bucket."""
+        return AnswerLines(Path(self.folder), f"{batch:06d}-{bucket:05d}-{query:05d}", self.names[query])
+
+
+class AnswerLines:
+    """Writes the answers of one query in one bucket, in sequences of files: each holds what comes in order of time."""
+
+    def __init__(self, folder: Path, name: str, query: str | None) -> None:
+        self._folder, self._name, self._query = folder, name, query
+        self._lines: ColumnLines | None = None
+        self._writer: pa.ipc.RecordBatchFileWriter | None = None
+        self._attempt = uuid.uuid4().hex
+        self._sequences: list[list[str]] = []
+        self._written = 0
+        self._last = 0
+        self._count = 0
+
+    def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
+        """Write some answers; nothing is left to hand on."""
+        dictionary.require(answers.generation)
+        if self._lines is None:
+            self._lines = ColumnLines(dictionary)
+        order = np.argsort(answers.time, kind="stable")
+        ordered = answers.take(order) if (np.diff(order) < 0).any() else answers
+        if not self._sequences or int(ordered.time[0]) < self._last:
+            self._sequences.append([])
+            self._finish()
+        size = settings().line_piece
+        for at in range(0, len(ordered), size):
+            self._write(ordered.take(np.arange(at, min(at + size, len(ordered)))), dictionary, self._lines)
+        self._last = int(ordered.time[-1])
+        self._count += len(ordered)
+        yield from ()
+
+    def close(self) -> Iterator[pa.RecordBatch]:
+        """Nothing follows: the files may be seen."""
+        self._finish()
+        self._publish()
+        yield pa.RecordBatch.from_arrays([pa.array([self._count], pa.int64())], names=COUNTED.names)
+
+    def _write(self, answers: Answers, dictionary: TermDictionary, lines: ColumnLines) -> None:
+        columns = [(name, shown_ids(dictionary, ids)) for name, ids in answers.columns.items()]
+        text = lines.lines(
+            answers.time, answers.start, columns, generation=answers.generation, query=self._query
+        )
+        ends = np.zeros(len(answers) + 1, np.int64)
+        ends[1:] = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
+        arrays = [
+            pa.array(answers.time),
+            pa.LargeBinaryArray.from_buffers(
+                pa.large_binary(), len(answers), [None, pa.py_buffer(ends), pa.py_buffer(text)]
+            ),
+        ]
+        if self._writer is None or self._written >= settings().line_file_bytes:
+            self._finish()
+            self._writer = self._begun()
+        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
+        self._written += len(text)
+
+    def _begun(self) -> pa.ipc.RecordBatchFileWriter:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._written = 0
+        file = f"{self._name}-{self._attempt}-{sum(map(len, self._sequences))}.arrow"
+        self._sequences[-1].append(file)
+        return pa.ipc.new_file(str(self._folder / file), _SCHEMA)
+
+    def _finish(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _publish(self) -> None:
+        if self._sequences:
+            hidden = self._folder / f".{self._name}-{self._attempt}"
+            hidden.write_text(json.dumps(self._sequences), encoding="utf-8")
+            hidden.replace(self._folder / f"{self._name}.json")
+
+
+# --- the driver's side ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some lines, all of them in order of time and after those before, and how many are which query's."""
+
+    text: pa.Buffer
+    counts: dict[int, int]
+
+
+def merged_lines(folder: Path) -> Iterator[Piece]:
+    """All lines by time, of one instant by task; the next pieces are made while one is used, and files used up go."""
+    with ThreadPoolExecutor(AHEAD) as others:
+        coming: deque[tuple[Future[pa.Buffer], dict[int, int]]] = deque()
+        for batches, counts in _pieces(folder):
+            coming.append((others.submit(_in_order, batches), counts))
+            if len(coming) > AHEAD:
+                text, known = coming.popleft()
+                yield Piece(text.result(), known)
+        for text, known in coming:
+            yield Piece(text.result(), known)
+
+
+def _pieces(folder: Path) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int]]]:
+    """Lines of several files that belong between the same two instants, and how many are which query's."""
+    lists = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    sequences = [_Sequence([folder / name for name in names]) for each in lists for names in each]
+    while sequences := [sequence for sequence in sequences if sequence.more]:
+        limit = min(sequence.last for sequence in sequences)
+        taken = [(sequence, sequence.up_to(limit)) for sequence in sequences]
+        counts: dict[int, int] = {}
+        for sequence, batch in taken:
+            counts[sequence.query] = counts.get(sequence.query, 0) + len(batch)
+        yield [batch for _, batch in taken if len(batch)], counts
+
+
+class _Sequence:
+    """Files of lines that follow each other in time, batch by batch."""
+
+    def __init__(self, paths: list[Path]) -> None:
+        self.query = int(paths[0].name.split("-")[2])
+        self._batches = _batches(paths)
+        self._next()
+
+    def _next(self) -> None:
+        batch = next(self._batches, None)
+        self.more = batch is not None
+        if batch is not None:
+            self._batch, self._times = batch, _times(batch)
+
+    @property
+    def last(self) -> int:
+        """The time of the last line of this batch."""
+        return int(self._times[-1])
+
+    def up_to(self, limit: int) -> pa.RecordBatch:
+        """The lines of this batch up to a time; a batch that is used up is replaced by the next."""
+        count = int(np.searchsorted(self._times, limit, "right"))
+        found = self._batch.slice(0, count)
+        self._batch, self._times = self._batch.slice(count), self._times[count:]
+        if not len(self._times):
+            self._next()
+        return found
+
+
+def _batches(paths: list[Path]) -> Iterator[pa.RecordBatch]:
+    """What stands in files; each goes after its last batch, or with the folder if the system keeps files that are read."""
+    for path in paths:
+        reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
+        with suppress(OSError):
+            path.unlink()
+
+
+def _times(batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+    times: npt.NDArray[np.int64] = batch.column("time").to_numpy()
+    return times
+
+
+def _in_order(batches: Sequence[pa.RecordBatch]) -> pa.Buffer:
+    """The bytes of all lines by time."""
+    lines = batches[0].column("line")
+    if len(batches) > 1:
+        order = np.argsort(np.concatenate([_times(batch) for batch in batches]), kind="stable")
+        lines = pa.concat_arrays([batch.column("line") for batch in batches]).take(pa.array(order))
+    _, offsets, data = lines.buffers()
+    ends = np.frombuffer(offsets, np.int64)[lines.offset : lines.offset + len(lines) + 1]
+    return data[int(ends[0]) : int(ends[-1])]

@@ -1,0 +1,413 @@
+"""``format("rdf")``: event files as a Spark data source, for batches and for streams (docs/reference/event-formats.md).
+
+A stream's offset says how far every file was read, so a restarted query reads the same parts of files again and no
+other source of truth is needed. How files that grow are read is described in `spaseq.engine.follow`. An offset also holds the
+wall clock, so that a repeated micro-batch decides alike what depends on it.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+
+from spaseq.engine.bookmarks import Bookmark
+from spaseq.engine.clocks import wall_microseconds
+from spaseq.engine.request import SETTLE
+from spaseq.errors import InvalidArgument
+from spaseq.io.bad_input import BadInput
+from spaseq.io.cuts import cut_after
+from spaseq.io.growing import START, UNKNOWN, Cut, Span, recounted
+from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
+from spaseq.io.sources import Layout, find_sources
+from spaseq.model.packing import LARGEST, whole_number
+from spaseq.operators.packing import taking_up
+from spaseq.spark.sources.bad_events import BadEvents, policy_with
+from spaseq.spark.sources.event_files import (
+    EVENTS,
+    PARTS,
+    EventFiles,
+    Promise,
+    event_rows,
+    part_rows,
+    parts,
+    promise_row,
+    splittable,
+)
+from spaseq.spark.sources.schedule import Schedule
+from spaseq.spark.sources.splits import Split
+from spaseq.spark.sources.task_place import Place
+from spaseq.temporal.instants import TimeUnit
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.types import StructType
+
+    from spaseq.engine.follow import Watch
+
+OPTIONS: Final = (
+    "path", "paths", "format", "timestampPredicate", "timeUnit", "triplesPerEvent", "layout", "onBadInput", "quarantine",
+    "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
+    "settle", "idleAfter",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    """The options of ``format("rdf")``, checked."""
+
+    files: EventFiles
+    most_files: int | None
+    most_bytes: int | None
+    finite: bool
+    parallelism: int
+    parts: bool
+    """True if rows are to name parts of files instead of events; `match` reads those itself."""
+    schedule: str | None = None
+    """A file that says what every micro-batch reads."""
+    stream: str = ""
+    """Whose part of the schedule this is."""
+    part_bytes: int | None = None
+    """How much of a file one task reads; by default so that tasks have about equal sizes."""
+    settle: int = SETTLE
+    """Microseconds without change after which a file is taken to be complete."""
+    idle_after: int | None = None
+    """Microseconds of silence after which the stream says that it is idle."""
+
+    @staticmethod
+    def of(given: Mapping[str, str]) -> SourceOptions:
+        known = {name.lower() for name in OPTIONS}
+        for name in given:
+            if name.lower() not in known:
+                raise InvalidArgument(
+                    f'format("rdf") has no option `{name}`; its options are {", ".join(OPTIONS)}'
+                )
+        many = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
+        if not many:
+            raise InvalidArgument('format("rdf") needs a path: `.load("events/")`')
+        per_event = given.get("triplesPerEvent")
+        read = ReadOptions(
+            given.get("timestampPredicate", TIMESTAMP_PREDICATE),
+            cast(TimeUnit, given.get("timeUnit", "ms")),
+            None if per_event is None else _number("triplesPerEvent", per_event),
+            layout=cast(Layout, given.get("layout", "auto")),
+        )
+        quarantine = given.get("quarantine")
+        policy = policy_with(given.get("onBadInput", "fail"), quarantine)
+        limits = [given.get(name) for name in ("maxFilesPerTrigger", "maxBytesPerTrigger")]
+        files, size = (
+            None if text is None else _number(name, text)
+            for name, text in zip(("maxFilesPerTrigger", "maxBytesPerTrigger"), limits, strict=True)
+        )
+        return SourceOptions(
+            EventFiles(tuple(many), given.get("format"), read, policy, quarantine),
+            files,
+            size,
+            given.get("finite", "false").lower() == "true",
+            _number("parallelism", given.get("parallelism", "8")),
+            given.get("yields", "events") == "parts",
+            given.get("schedule"),
+            given.get("stream", ""),
+            _number("partBytes", given["partBytes"]) if "partBytes" in given else None,
+            _number("settle", given.get("settle", str(SETTLE)), 0),
+            _number("idleAfter", given["idleAfter"], 0) if "idleAfter" in given else None,
+        )
+
+
+def _number(name: str, text: str, least: int = 1) -> int:
+    if not text.isdigit() or int(text) < least:
+        raise InvalidArgument(f"the option `{name}` is a whole number from {least} on, not `{text}`")
+    return int(text)
+
+
+@dataclass
+class PartsPartition(InputPartition):
+    """What one task reads, and what it says of the stream."""
+
+    splits: tuple[Split, ...]
+    promise: Promise | None = None
+    lost: tuple[BadInput, ...] = ()
+    clock: int | None = None
+
+
+def register(spark: SparkSession) -> None:
+    """Let this session know ``format("rdf")``."""
+    spark.dataSource.register(RdfDataSource)
+
+
+class RdfDataSource(DataSource):
+    """Event files: N-Quads, TriG, JSON-LD, N-Triples, Jelly; ``.gz`` and ``.zst`` as well."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name after ``format``."""
+        return "rdf"
+
+    def schema(self) -> StructType:
+        """The columns of events, or of parts of files."""
+        return PARTS if SourceOptions.of(self._given()).parts else EVENTS
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
+        """A reader of all files that are there."""
+        return RdfReader(SourceOptions.of(self._given()))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
+        """A reader that looks for new files."""
+        options = SourceOptions.of(self._given())
+        return RdfStreamReader(options) if options.schedule is None else ScheduledReader(options)
+
+    def _given(self) -> dict[str, str]:
+        return _Options(self.options)
+
+
+class _Options(dict[str, str]):
+    """Options by name, whatever the case."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        names = {name.lower(): name for name in OPTIONS}
+        super().__init__({names.get(name.lower(), name): value for name, value in given.items()})
+
+
+class _Reads:
+    """What both readers do with a partition."""
+
+    options: SourceOptions
+
+    def tasks(self, splits: Sequence[Split]) -> list[tuple[Split, ...]]:
+        """What each task reads."""
+        options = self.options
+        return parts(splits, options.parallelism, options.part_bytes, options.files.options)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a partition."""
+        assert isinstance(partition, PartsPartition)
+        if self.options.parts:
+            yield part_rows(partition.splits, partition.promise, partition.lost, partition.clock)
+            return
+        files, place = self.options.files, Place()
+        with BadEvents(files.on_bad, files.quarantine, f"read-{place.name}") as bad:
+            for each in partition.lost:
+                bad(each)
+            yield from event_rows(partition.splits, files, bad)
+        if partition.promise is not None:
+            yield promise_row(partition.promise)
+
+
+class RdfReader(_Reads, DataSourceReader):
+    """Reads the files that are there."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self.options = options
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """Large N-Quads files in parts, small files together."""
+        splits = [
+            Split.whole_of(source, self.options.files.options.timestamp_predicate)
+            for source in self.options.files.found()
+        ]
+        return [PartsPartition(task) for task in self.tasks(splits)]
+
+
+class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Takes new files as they come and reads on in those that grow, so many or so much of them in a micro-batch."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        files = options.files
+        if files.options.layout == "dataset":
+            raise InvalidArgument(
+                "the layout `dataset` needs whole files, and a stream takes them as they come"
+            )
+        streams = replace(files, options=replace(files.options, layout="stream"), followed=True)
+        self.options = replace(options, files=streams)
+        self._watch: Watch | None = None
+        self._waiting: dict[str, Bookmark] = {}
+        """Up to where files can be read that were not, in the order in which they are taken."""
+        self._fixed = options.finite
+        self._silent_since: int | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Nothing was taken."""
+        return Offset().to_dict()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """The limit that the options ask for; a second one is kept to as well."""
+        if self.options.most_files is not None:
+            return ReadMaxFiles(self.options.most_files)
+        if self.options.most_bytes is not None:
+            return ReadMaxBytes(self.options.most_bytes)
+        return ReadAllAvailable()
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """From here on nothing new is taken."""
+        self._fixed = True
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """How far the next micro-batch goes."""
+        offset = Offset.from_dict(start)
+        self._look(offset)
+        marks = self._taken(offset, None if isinstance(limit, ReadAllAvailable) else self.options)
+        ended = offset.ended or (self._fixed and self.options.finite and not self._waiting)
+        now = wall_microseconds()
+        if marks or ended != offset.ended or self._turns_idle(now):
+            self._silent_since = now if marks else None
+            return Offset({**offset.marks, **marks}, ended, now).to_dict()
+        return start
+
+    def _look(self, offset: Offset) -> None:
+        """Find what is new."""
+        if self._watch is None:
+            self._watch = self._look_out(offset)
+            self._silent_since = wall_microseconds()
+        elif self._fixed:
+            return
+        found = self._watch.look()
+        self._watch.keep(found.marks)
+        sizes = {mark.path: Path(mark.path).stat().st_mtime_ns for mark in found.marks}
+        order = (lambda _: 0) if self._fixed else (lambda mark: sizes[mark.path])
+        for mark in (*found.lost, *sorted(found.marks, key=order)):
+            self._waiting[mark.path] = mark
+
+    def _look_out(self, offset: Offset) -> Watch:
+        """What finds news, from the other engine."""
+        from spaseq.engine.follow import Watch
+        from spaseq.engine.opening import InputOptions
+        from spaseq.model.forms import Stream
+
+        files = self.options.files
+        settle: int | None = self.options.settle
+        if self._fixed:  # a reader of what is there now does not wait
+            settle = None if self.options.finite else 0
+            files.found()
+        options = InputOptions(files.options, files.file_format)
+        return Watch([(Stream("", ""), files.paths)], options, settle, offset.marks.values())
+
+    def _taken(self, offset: Offset, limits: SourceOptions | None) -> dict[str, Bookmark]:
+        """Up to where files are read in the next micro-batch."""
+        most_files, most_bytes = (None, None) if limits is None else (limits.most_files, limits.most_bytes)
+        taken: dict[str, Bookmark] = {}
+        size = 0
+        for path, mark in list(self._waiting.items()):
+            if taken and (
+                (most_files is not None and len(taken) >= most_files)
+                or (most_bytes is not None and size >= most_bytes)
+            ):
+                break
+            begin = offset.marks[path].cut.byte if path in offset.marks else 0
+            length = (mark.size if mark.cut.byte == UNKNOWN else mark.cut.byte) - max(begin, 0)
+            room = None if most_bytes is None else max(most_bytes - size, 1)
+            source = find_sources(path, self.options.files.file_format)[0]
+            if room is not None and splittable(source) and length > 2 * room and not mark.lost:
+                with source.path.open("rb") as file:
+                    cut = cut_after(file, begin + room, self.options.files.options.timestamp_predicate)
+                if cut < begin + length:
+                    taken[path] = replace(mark, cut=Cut(cut, UNKNOWN), whole=False)
+                    break
+            taken[path] = self._waiting.pop(path)
+            size += length
+        return taken
+
+    def _turns_idle(self, now: int) -> bool:
+        """True once after the stream has fallen silent for long enough."""
+        idle, since = self.options.idle_after, self._silent_since
+        return idle is not None and since is not None and now - since >= idle
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """What lies between two offsets."""
+        first, last = Offset.from_dict(start), Offset.from_dict(end)
+        splits, lost = [], []
+        for path, mark in last.marks.items():
+            before = first.marks.get(path)
+            if mark.lost and (before is None or not before.lost):
+                lost.append(mark.loss)
+            elif before is None or before.cut.byte != mark.cut.byte:
+                splits.append(self._split(path, before, mark))
+        tasks = [PartsPartition(task, clock=last.clock) for task in self.tasks(splits)]
+        if lost or not tasks:
+            tasks.append(PartsPartition((), lost=tuple(lost), clock=last.clock))
+        if last.ended and not first.ended:
+            tasks.append(PartsPartition((), Promise(None), clock=last.clock))
+        return tasks
+
+    def _split(self, path: str, before: Bookmark | None, mark: Bookmark) -> Split:
+        files = self.options.files
+        source = find_sources(path, files.file_format)[0]
+        begin = START if before is None else recounted(source, before.cut, files.options)
+        end = None if mark.cut.byte == UNKNOWN else mark.cut.byte
+        return Split.whole_of(Span(source.path, source.format, begin, end), files.options.timestamp_predicate)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing is kept outside the offset."""
+
+
+class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads a finite input as its schedule says; an offset is the number of micro-batches so far."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        assert options.schedule is not None
+        self.options = options
+        self._schedule = Schedule.load(Path(options.schedule), options.files.options.timestamp_predicate)
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Before the first micro-batch."""
+        return {"batch": 0}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Nothing new ever comes."""
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: ARG002, N802
+        """One micro-batch more."""
+        return {"batch": min(start["batch"] + 1, len(self._schedule.batches))}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The parts of this stream, and what it promises after them."""
+        tasks: list[InputPartition] = []
+        for batch in self._schedule.batches[start["batch"] : end["batch"]]:
+            splits = batch.parts[self.options.stream]
+            *most, last = self.tasks(splits) or [()]
+            tasks += [PartsPartition(task) for task in most]
+            tasks.append(PartsPartition(last, Promise(batch.promises[self.options.stream])))
+        return tasks
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing is kept outside the offset."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """How far files were read, by path; whether that is all there will be; the wall clock in microseconds."""
+
+    marks: Mapping[str, Bookmark] = field(default_factory=dict)
+    ended: bool = False
+    clock: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The offset as Spark's log keeps it."""
+        text = json.dumps([mark.to_dict() for mark in self.marks.values()])
+        return {
+            "files": len(self.marks),
+            "marks": base64.b64encode(zlib.compress(text.encode())).decode(),
+            "ended": self.ended,
+            "clock": self.clock,
+        }
+
+    @staticmethod
+    def from_dict(saved: Mapping[str, Any]) -> Offset:
+        """The offset that `to_dict` wrote; `IncompatibleState` if it cannot have."""
+        with taking_up():
+            marks = map(Bookmark.from_dict, json.loads(zlib.decompress(base64.b64decode(saved["marks"]))))
+            clock = whole_number(saved, "clock", 0, LARGEST)
+            return Offset({mark.path: mark for mark in marks}, bool(saved["ended"]), clock)

@@ -1,0 +1,382 @@
+"""Event files as DataFrames: `read_events`, and the parts of files that tasks read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+
+from spaseq.engine.inputs import as_duration
+from spaseq.errors import InvalidArgument, described
+from spaseq.io.bad_input import BadInput, OnBad, Policy
+from spaseq.io.growing import START, read_part
+from spaseq.io.layouts import FOLLOWED, NOT_GROUPED, with_cure
+from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
+from spaseq.io.readers import check_source, found_layout, layout_of
+from spaseq.io.sources import Layout, PathLike, Source, find_sources
+from spaseq.model.dictionary import TermDictionary
+from spaseq.operators.machine import FOREVER
+from spaseq.settings import settings
+from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
+from spaseq.spark.shuffle.arrow_terms import as_written
+from spaseq.spark.sources.bad_events import policy_with
+from spaseq.spark.sources.splits import Split
+from spaseq.spark.sources.task_place import placed
+from spaseq.spark.spark_session import workers_like_us
+from spaseq.temporal.instants import TimeUnit
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
+    from pyspark.sql.streaming.readwriter import DataStreamReader
+
+    from spaseq.model.batch import EventBatch
+
+EVENTS: Final = StructType(
+    [
+        StructField("time", TimestampType()),
+        StructField("triples", TRIPLES),
+        StructField("graph", StringType()),
+        StructField("source", StringType()),
+        StructField("position", LongType()),
+    ]
+)
+"""What `read_events` and ``format("rdf")`` give: an events DataFrame, and where each event comes from."""
+
+_MARK: Final = "_spaseq_files"
+
+PARTS: Final = StructType(
+    [
+        StructField("part", StringType()),
+        StructField("lost", StringType()),
+        StructField("promise", LongType()),
+        StructField("clock", LongType()),
+    ]
+)
+"""One of: a part of a file, which `match` reads itself; a file that cannot be read on; the stream's promise that nothing
+before a time will follow; the wall clock when the micro-batch was planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileParts:
+    """A stream of events that `match` reads itself, and a DataFrame with a row for each of its parts."""
+
+    files: EventFiles
+    frame: DataFrame
+    tasks: tuple[tuple[Split, ...], ...] | None = None
+    """What the numbers in the rows stand for; None if the rows name parts as `PARTS` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventFiles:
+    """Where the events of a stream come from and how they are read."""
+
+    paths: tuple[str, ...]
+    file_format: str | None
+    options: ReadOptions
+    on_bad: Policy
+    quarantine: str | None
+    followed: bool = False
+    """True if new files are taken as they come: those have the layout of streams."""
+    shown: tuple[tuple[str, str], ...] = ()
+    """Files that have another name for users, with that name."""
+
+    def cure(self, split: Split) -> str:
+        """What to say of bad input that may be due to the layout: nothing if a file was judged as a whole."""
+        if self.followed:
+            return FOLLOWED
+        judged = split.layout is None and self.options.layout == "auto"
+        if judged and split.path.stat().st_size <= settings().judged_bytes:
+            return ""
+        return NOT_GROUPED if layout_of(split, self.options) != "dataset" else ""
+
+    def found(self) -> list[Source]:
+        """All files that are there now."""
+        sources = find_sources(self.paths, self.file_format)
+        for source in sources:
+            check_source(source, self.options)
+        names = dict(self.shown)
+        return [replace(each, shown=names.get(str(each.path), each.shown)) for each in sources]
+
+    def settings(self) -> dict[str, str]:
+        """The same as options of ``format("rdf")``."""
+        options = self.options
+        given = {
+            "paths": json.dumps(self.paths),
+            "format": self.file_format,
+            "timestampPredicate": options.timestamp_predicate,
+            "timeUnit": options.time_unit,
+            "triplesPerEvent": options.triples_per_event,
+            "layout": options.layout,
+            "onBadInput": self.on_bad,
+            "quarantine": self.quarantine,
+        }
+        return {name: str(value) for name, value in given.items() if value is not None}
+
+
+def read_events(
+    spark: SparkSession,
+    path: PathLike | Sequence[PathLike],
+    streaming: bool = False,
+    *,
+    format: str | None = None,  # noqa: A002 - the public name
+    timestamp_predicate: str = TIMESTAMP_PREDICATE,
+    time_unit: TimeUnit = "ms",
+    triples_per_event: int | None = None,
+    layout: Layout = "auto",
+    on_bad_input: str = "fail",
+    quarantine: str | None = None,
+    finite: bool = False,
+    max_files_per_trigger: int | None = None,
+    max_bytes_per_trigger: int | None = None,
+    settle: str | int | None = None,
+    idle_after: str | int | None = None,
+) -> DataFrame:
+    """The events of files, directories or globs: ``time, triples, graph, source, position``.
+
+    Options as on the command line. ``quarantine`` is a directory that all workers see. The layout
+    ``auto`` decides by the beginning of a file; a data set is read by one task, which holds it in memory.
+
+    A streaming DataFrame takes new files as they come, in the layout of streams, and reads on in files that grow;
+    ``settle`` says how long a file must stand still before its last event is taken to be complete (2 seconds). If the
+    input is ``finite`` it takes the files that are there, in order of their names, and then says that the stream has
+    ended, so that a query gives its last answers. ``idle_after`` lets `match` know that the stream has had no events for
+    so long.
+    """
+    if not hasattr(spark, "readStream"):
+        raise InvalidArgument(f"read_events takes a SparkSession first, not {described(spark)}")
+    if streaming and layout == "dataset":
+        raise InvalidArgument(
+            '`layout="dataset"` needs whole files, and `streaming=True` takes them as they come'
+        )
+    known: Layout = "stream" if streaming else layout
+    options = ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=known)
+    paths = _reachable(spark, _strings(path))
+    policy = policy_with(on_bad_input, quarantine)
+    files = EventFiles(paths, format, options, policy, quarantine, streaming)
+    if not streaming:
+        files.found()
+    more = {
+        "finite": "true" if finite else None,
+        "maxFilesPerTrigger": max_files_per_trigger,
+        "maxBytesPerTrigger": max_bytes_per_trigger,
+        "settle": None if settle is None else as_duration(settle, "settle"),
+        "idleAfter": None if idle_after is None else as_duration(idle_after, "idle_after"),
+    }
+    settings = {**files.settings(), **{name: str(value) for name, value in more.items() if value is not None}}
+    return _loaded(spark, files, settings, streaming=streaming)
+
+
+def scheduled_events(
+    spark: SparkSession, files: EventFiles, schedule: Path, stream: str, *, on_bad_input: str, quarantine: str
+) -> FileParts:
+    """The events of one stream of a finite input, in the micro-batches of its schedule."""
+    policy = policy_with(on_bad_input, quarantine)
+    known = replace(files, on_bad=policy, quarantine=quarantine)
+    settings = {**known.settings(), "schedule": str(schedule), "stream": stream, "yields": "parts"}
+    return FileParts(known, _reader(spark, settings, streaming=True).load())
+
+
+def _reader(
+    spark: SparkSession, settings: dict[str, str], *, streaming: bool
+) -> DataFrameReader | DataStreamReader:
+    from spaseq.spark.sources.data_source import register
+
+    workers_like_us(spark)
+    register(spark)
+    reader = (spark.readStream if streaming else spark.read).format("rdf")
+    return reader.options(**settings, parallelism=str(spark.sparkContext.defaultParallelism))
+
+
+def _loaded(
+    spark: SparkSession, files: EventFiles, settings: dict[str, str], *, streaming: bool
+) -> DataFrame:
+    reader = _reader(spark, settings, streaming=streaming)
+    frame = reader.load()
+    # What `match` reads in place of rows of triples.
+    setattr(frame, _MARK, FileParts(files, reader.option("yields", "parts").load()) if streaming else files)
+    return frame
+
+
+def _reachable(spark: SparkSession, paths: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths as workers can follow them: those elsewhere do not stand in this directory."""
+    if (spark.sparkContext.master or "local").startswith("local"):
+        return paths
+    return tuple(str(Path(each).absolute()) for each in paths)
+
+
+def _strings(path: object) -> tuple[str, ...]:
+    many = list(path) if isinstance(path, (list, tuple)) else [path]
+    found = [os.fspath(each) for each in many if isinstance(each, (str, os.PathLike))]
+    if len(found) < len(many):
+        wrong = next(each for each in many if not isinstance(each, (str, os.PathLike)))
+        raise InvalidArgument(f"read_events takes a path or a list of paths, not {described(wrong)}")
+    return tuple(found)
+
+
+def parts_behind(frame: DataFrame) -> FileParts | None:
+    """The parts of files that a DataFrame stands for, if it comes straight from `read_events`."""
+    found = vars(frame).get(_MARK)
+    if isinstance(found, EventFiles):
+        return parts_now(frame.sparkSession, found)
+    return found if isinstance(found, FileParts) else None
+
+
+def parts_now(spark: SparkSession, files: EventFiles) -> FileParts:
+    """The parts of all files that are there now, found by the driver alone."""
+    files = replace(files, paths=_reachable(spark, files.paths))
+    splits = [Split.whole_of(source, files.options.timestamp_predicate) for source in files.found()]
+    tasks = tuple(parts(splits, spark.sparkContext.defaultParallelism, None, files.options))
+    return FileParts(files, spark.range(0, len(tasks), 1, max(1, len(tasks))), tasks)
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+def parts(
+    splits: Sequence[Split], parallelism: int, size: int | None, options: ReadOptions
+) -> list[tuple[Split, ...]]:
+    """What each task reads: large N-Quads files in parts, small files together, all in order.
+
+    Parts have about ``size`` bytes; by default there are enough of them for all workers.
+    """
+    sizes = [split.size for split in splits]
+    share = sum(sizes) // max(1, 3 * parallelism)
+    size = size or min(max(share, settings().part_bytes_least), settings().part_bytes_most)
+    tasks: list[tuple[Split, ...]] = []
+    waiting: list[Split] = []
+    filled = 0
+    for split, length in zip(splits, sizes, strict=True):
+        for part, share in _cut(split, length, size, options):
+            if waiting and filled + share > size:
+                tasks.append(tuple(waiting))
+                waiting, filled = [], 0
+            waiting.append(part)
+            filled += share
+    return [*tasks, tuple(waiting)] if waiting else tasks
+
+
+def splittable(source: Source) -> bool:
+    """True if a file can be read in parts."""
+    return source.format == "nquads" and source.path.suffix.lower() not in (".gz", ".zst", ".zstd")
+
+
+def cut_into_parts(split: Split, size: int, options: ReadOptions) -> Iterator[tuple[Split, int]]:
+    """A file in parts of about this size, each with its length; whole if it cannot be cut."""
+    yield from _cut(split, split.size, size, options)
+
+
+def _cut(split: Split, length: int, size: int, options: ReadOptions) -> Iterator[tuple[Split, int]]:
+    if not splittable(split) or length < 2 * size:
+        yield split, length
+        return
+    if layout_of(split, options) == "auto":
+        by_beginning = replace(options, judged_bytes=settings().judged_bytes)
+        split = replace(split, layout=found_layout(split, by_beginning))
+    if layout_of(split, options) == "dataset":
+        yield split, length
+        return
+    count = length // size
+    base = max(split.start, split.begin.byte)
+    edges = [base + length * number // count for number in range(count)]
+    for number, start in enumerate(edges):
+        stop = edges[number + 1] if number + 1 < count else split.stop
+        begin = split.begin if number == 0 else START
+        yield replace(split, start=start, stop=stop, begin=begin), length // count
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a stream promises: nothing before this time will follow; None: nothing at all."""
+
+    time: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """The wall clock in microseconds when a micro-batch was planned."""
+
+    clock: int
+
+
+PartRow = tuple[str | None, str | None, int | None, int | None]
+
+
+def part_rows(
+    splits: Sequence[Split],
+    promise: Promise | None = None,
+    lost: Sequence[BadInput] = (),
+    clock: int | None = None,
+) -> pa.RecordBatch:
+    """What a task reads as rows."""
+    rows: list[PartRow] = [] if clock is None else [(None, None, None, clock)]
+    rows += [(json.dumps(split.to_list()), None, None, None) for split in splits]
+    rows += [(None, bad.to_json(), None, None) for bad in lost]
+    if promise is not None:
+        rows.append((None, None, FOREVER if promise.time is None else promise.time, None))
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64())
+    columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
+    arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, names=PARTS.names)
+
+
+def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | BadInput | Promise | Tick]:
+    """What such rows name."""
+    columns = (batch.column(name).to_pylist() for name in PARTS.names)
+    for part, lost, promise, clock in zip(*columns, strict=True):
+        if part is not None:
+            yield Split.from_list(json.loads(part), predicate)
+        elif lost is not None:
+            yield BadInput(**json.loads(lost))
+        elif promise is not None:
+            yield Promise(None if promise == FOREVER else promise)
+        else:
+            yield Tick(clock)
+
+
+def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterator[pa.RecordBatch]:
+    """The events of some parts of files as rows."""
+    dictionary = TermDictionary()
+    options = replace(files.options, judged_bytes=settings().judged_bytes)
+    for split in splits:
+        report = with_cure(placed(bad, split), files.cure(split))
+        for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
+            yield _rows(events, dictionary, split)
+
+
+def promise_row(promise: Promise) -> pa.RecordBatch:
+    """The row that is no event but announces that nothing earlier will follow: its time, and no triples."""
+    kinds = (ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
+    arrays = [pa.array([promise.time], INSTANT), *(pa.nulls(1, kind) for kind in kinds)]
+    return pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
+
+
+def _rows(events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.RecordBatch:
+    columns = [
+        as_written(dictionary, ids).cast(pa.string())
+        for ids in (events.subjects, events.predicates, events.objects)
+    ]
+    structs = pa.StructArray.from_arrays(columns, fields=list(ARROW_TRIPLES.value_type))
+    named = events.names > 0
+    graphs = pa.nulls(len(events), pa.string())
+    if named.any():
+        texts = as_written(dictionary, events.names[named]).cast(pa.string())
+        graphs = pa.compute.replace_with_mask(graphs, pa.array(named), texts)
+    # Which line of the file a part begins with is not worth reading all that is before it.
+    known = events.positions is not None and split.counted
+    positions = pa.array(events.positions, pa.int64()) if known else pa.nulls(len(events), pa.int64())
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array(events.times, INSTANT),
+            pa.ListArray.from_arrays(pa.array(events.offsets, pa.int32()), structs),
+            graphs,
+            pa.array([str(split.path)] * len(events), pa.string()),
+            positions,
+        ],
+        names=EVENTS.names,
+    )

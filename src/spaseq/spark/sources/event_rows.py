@@ -1,0 +1,305 @@
+"""Rows of an events DataFrame as batches of ids (docs/how-to/use-spark.md).
+
+A row is an event: its time and its triples, as N-Triples terms or as a serialised graph. A row without
+triples (NULL) is no event but a promise: nothing before its time will come on its stream; without time it
+says that the stream has ended.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyoxigraph import NamedNode, RdfFormat, Triple, parse
+
+from spaseq.errors import InvalidArgument
+from spaseq.io.assemble import RawEvent
+from spaseq.io.bad_input import BadInput, OnBad, excerpt
+from spaseq.io.encode import encode_events
+from spaseq.io.options import ReadOptions
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.terms import Term
+from spaseq.settings import settings
+from spaseq.spark.sources.graph_values import events_of_value
+from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
+
+Ints = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+
+_NO_TIME: Final = "the row has no time"
+_OUTSIDE: Final = "the time of the row lies outside the years 1 to 9999"
+ENDED: Final = int(np.iinfo(np.int64).max)
+"""How far a stream has come that has ended."""
+
+_PLAIN = re.compile(
+    r'(?:"[^"\\\x00-\x1f\x7f\ufffe\uffff]*")?(?:(?:\A|(?<=")\^\^)<([^\x00-\x20<>"{}|^`\\]*)>)?'
+)
+"""Terms whose text is canonical if their IRI is one: they need not be parsed."""
+_PARSED: Final = ("#string>", "angString>")
+"""How datatypes end that are not written, or that a literal cannot have."""
+
+
+@dataclass(slots=True)
+class Promises:
+    """How far the streams of a task have come: by stream, no event before this time will follow."""
+
+    times: dict[int, int] = field(default_factory=dict)
+
+    def keep(self, stream: int, time: int | None) -> None:
+        """Keep how far a stream has come; None means that it has ended."""
+        self.times[stream] = max(self.times.get(stream, -ENDED), ENDED if time is None else time)
+
+
+class EventRows:
+    """Reads Arrow batches with the columns ``time``, ``triples`` or ``value``, and perhaps ``graph``, ``stream``."""
+
+    def __init__(
+        self,
+        streams: tuple[str, ...],
+        stream: int | dict[str, int],
+        syntax: str | None,
+        dictionary: TermDictionary,
+        options: ReadOptions,
+        on_bad: OnBad,
+        source: str,
+    ) -> None:
+        self._streams, self._stream, self._syntax = streams, stream, syntax
+        self._dictionary, self._options, self._on_bad, self._source = dictionary, options, on_bad, source
+        self._known: dict[str, int] = {}
+        self.promises = Promises()
+        self.rows = 0
+
+    def batches(self, batch: pa.RecordBatch) -> Iterator[tuple[EventBatch, Longs]]:
+        """Events and the ordinals of the rows they stand in, one batch per stream that occurs."""
+        first, self.rows = self.rows, self.rows + batch.num_rows
+        numbers = self._numbers(batch, first)
+        for stream in np.unique(numbers[numbers >= 0]).tolist():
+            rows = np.flatnonzero(numbers == stream)
+            part = batch if len(rows) == batch.num_rows else batch.take(pa.array(rows))
+            rows = self._without_promises(part, rows, stream)
+            if len(rows) < part.num_rows:
+                part = batch.take(pa.array(rows))
+            if len(rows):
+                read = self._triples if "triples" in batch.schema.names else self._values
+                events, places = read(part, stream, rows + first)
+                if len(events):
+                    yield events, places
+
+    def _numbers(self, batch: pa.RecordBatch, first: int) -> Ints:
+        """The stream of every row; -1 where no query declares it."""
+        if isinstance(self._stream, int):
+            return np.full(batch.num_rows, self._stream, np.int32)
+        names = batch.column("stream").to_pylist()
+        for row, name in enumerate(names):
+            if name is None:
+                self._bad("the row names no stream", first + row, "")
+        return np.array([self._stream.get(name, -1) for name in names], np.int32)
+
+    def _without_promises(
+        self, part: pa.RecordBatch, rows: npt.NDArray[np.intp], stream: int
+    ) -> npt.NDArray[np.intp]:
+        body = part.column("triples" if "triples" in part.schema.names else "value")
+        if not body.null_count:
+            return rows
+        empty = body.is_null().to_numpy(zero_copy_only=False)
+        times = part.column("time").to_pylist() if "time" in part.schema.names else [None] * part.num_rows
+        for row in np.flatnonzero(empty).tolist():
+            self.promises.keep(stream, times[row])
+        kept: npt.NDArray[np.intp] = rows[~empty]
+        return kept
+
+    # --- a serialised graph per row -------------------------------------------------------------
+
+    def _values(self, part: pa.RecordBatch, stream: int, places: Longs) -> tuple[EventBatch, Longs]:
+        if self._syntax is None:
+            raise InvalidArgument("a `value` column needs `format=`, the syntax of its graphs")
+        known = "time" in part.schema.names
+        times = part.column("time").to_pylist() if known else [None] * part.num_rows
+        events: list[RawEvent] = []
+        origin: list[int] = []
+        for place, time, value in zip(places.tolist(), times, part.column("value").to_pylist(), strict=True):
+            data = value.encode() if isinstance(value, str) else value
+            if known and not (time is not None and FIRST_INSTANT <= time <= LAST_INSTANT):
+                self._bad(_NO_TIME if time is None else _OUTSIDE, place, data.decode("utf-8", "replace"))
+                continue
+            for found in events_of_value(
+                data, self._syntax, time, self._options, f"{self._source} row {place}"
+            ):
+                if isinstance(found, BadInput):
+                    self._on_bad(found)
+                else:
+                    events.append(found)
+                    origin.append(place)
+        batch = encode_events(
+            events, self._source, self._streams[stream], stream, self._dictionary, self._options
+        )
+        return batch, np.array(origin, np.int64)
+
+    # --- a list of terms per row ----------------------------------------------------------------
+
+    def _triples(self, part: pa.RecordBatch, stream: int, places: Longs) -> tuple[EventBatch, Longs]:
+        lists = part.column("triples")
+        offsets = lists.offsets.to_numpy().astype(np.int64)
+        structs = lists.values.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+        offsets = offsets - offsets[0]
+        event = np.repeat(np.arange(len(lists)), np.diff(offsets))
+        times, bad = self._times(part)
+        columns = []
+        # Fields by place: s, p, o.
+        for field_number, position in enumerate(("subject", "predicate", "object")):
+            ids, wrong = self._encoded(structs.field(field_number), position)
+            ids[structs.is_null().to_numpy(zero_copy_only=False)] = 0
+            for row in np.flatnonzero(ids == 0).tolist():
+                place = int(event[row])
+                bad.setdefault(place, wrong.get(row, f"a triple has no {position}"))
+            columns.append(ids)
+        for place, reason in sorted(bad.items()):
+            self._bad(reason, int(places[place]), str(lists[place].as_py()))
+        names = self._names(part, bad, places)
+        self._localise(columns, event, names, times, stream)
+        return self._batch(columns, event, times, names, stream, places, bad)
+
+    def _times(self, part: pa.RecordBatch) -> tuple[Longs, dict[int, str]]:
+        column = part.column("time")
+        missing = column.is_null().to_numpy(zero_copy_only=False)
+        times = column.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
+        outside = (times < FIRST_INSTANT) | (times > LAST_INSTANT)
+        bad = dict.fromkeys(np.flatnonzero(outside).tolist(), _OUTSIDE)
+        bad |= dict.fromkeys(np.flatnonzero(missing).tolist(), _NO_TIME)
+        return np.where(outside, 0, times), bad
+
+    def _encoded(self, texts: pa.Array, position: str) -> tuple[Ints, dict[int, str]]:
+        """The ids of a column of terms, 0 where there is none, and why. Blank nodes get negative ids."""
+        encoded = texts.dictionary_encode()
+        known, reasons = [], {}
+        for number, text in enumerate(encoded.dictionary.to_pylist()):
+            try:
+                known.append(self._id(text, position))
+            except ValueError as error:
+                known.append(0)
+                reasons[number] = str(error)
+        indices = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        ids = np.where(indices >= 0, np.array([*known, 0], np.int32)[indices], 0).astype(np.int32)
+        if not reasons:
+            return ids, {}
+        return ids, {
+            row: reasons[int(indices[row])]
+            for row in np.flatnonzero(ids == 0).tolist()
+            if int(indices[row]) in reasons
+        }
+
+    def _id(self, text: str, position: str) -> int:
+        if text[:1] == '"' and position != "object":
+            raise ValueError(f"a {position} cannot be a literal: {text}")
+        if text[:2] == "_:" and position == "predicate":
+            raise ValueError(f"a predicate cannot be a blank node: {text}")
+        known = self._known.get(text)
+        if known is None:
+            canonical = canonical_term(text)
+            known = self._dictionary.encode_text(canonical)
+            known = -known if canonical[:2] == "_:" else known
+            if len(self._known) > settings().cached_instants:
+                self._known.clear()
+            self._known[text] = known
+        return known
+
+    def _names(self, part: pa.RecordBatch, bad: dict[int, str], places: Longs) -> Ints:
+        """The ids of the graphs' names, 0 where there is none; blank ones negative."""
+        if "graph" not in part.schema.names or not self._options.keep_names:
+            return np.zeros(part.num_rows, np.int32)
+        column = part.column("graph")
+        ids, wrong = self._encoded(column, "subject")
+        for row, reason in wrong.items():
+            if row not in bad:
+                bad[row] = reason
+                self._bad(reason, int(places[row]), "")
+        return ids
+
+    def _localise(self, columns: list[Ints], event: Longs, names: Ints, times: Longs, stream: int) -> None:
+        """Blank nodes are local to their event: give each event its own."""
+        blank = (columns[0] < 0) | (columns[2] < 0)
+        rows_of: dict[int, list[int]] = {}
+        for row in np.flatnonzero(blank).tolist():
+            rows_of.setdefault(int(event[row]), []).append(row)
+        dictionary = self._dictionary
+        for place in sorted(rows_of.keys() | set(np.flatnonzero(names < 0).tolist())):
+            rows = np.array(rows_of.get(place, []), np.int64)
+            used = {int(-i) for column in (columns[0], columns[2]) for i in column[rows].tolist() if i < 0}
+            written = dictionary.ntriples(abs(int(names[place]))) if names[place] else ""
+            if names[place] < 0:
+                used.add(int(-names[place]))
+            labels = {known: dictionary.ntriples(known)[2:] for known in used}
+            scope = dictionary.blank_scope(self._streams[stream], int(times[place]), written, labels.values())
+            local = {known: dictionary.encode_blank(label, scope) for known, label in labels.items()}
+            for column in (columns[0], columns[2]):
+                column[rows] = [local[-i] if i < 0 else i for i in column[rows].tolist()]
+            if names[place] < 0:
+                names[place] = local[int(-names[place])]
+
+    def _batch(
+        self,
+        columns: list[Ints],
+        event: Longs,
+        times: Longs,
+        names: Ints,
+        stream: int,
+        places: Longs,
+        bad: dict[int, str],
+    ) -> tuple[EventBatch, Longs]:
+        """The good events, each triple of an event once."""
+        order = np.lexsort((columns[2], columns[1], columns[0], event))
+        owner, cells = event[order], [column[order] for column in columns]
+        fresh = np.ones(len(order), np.bool_)
+        if len(order):
+            fresh[1:] = owner[1:] != owner[:-1]
+            for cell in cells:
+                fresh[1:] |= cell[1:] != cell[:-1]
+        offsets = np.searchsorted(owner[fresh], np.arange(len(times) + 1)).astype(np.int64)
+        batch = EventBatch(
+            cells[0][fresh],
+            cells[1][fresh],
+            cells[2][fresh],
+            offsets,
+            times,
+            np.full(len(times), stream, np.int16),
+            names,
+            (self._source,),
+            np.zeros(len(times), np.int32),
+            places,
+        )
+        if not bad:
+            return batch, places
+        good = np.setdiff1d(np.arange(len(times)), np.array(sorted(bad)))
+        return batch.take(good), places[good]
+
+    def _bad(self, reason: str, place: int, text: str) -> None:
+        self._on_bad(BadInput(reason, self._source, place, "event", excerpt(text)))
+
+
+def canonical_term(text: str) -> str:
+    """The canonical N-Triples text of a term; a `ValueError` says what is wrong with it."""
+    found = _PLAIN.fullmatch(text)
+    if text and found is not None and not text.endswith(_PARSED):
+        with suppress(ValueError):  # the parser says what is wrong
+            if found[1] is not None:
+                NamedNode(found[1])
+            return text
+    return str(_parsed(text))
+
+
+def _parsed(text: str) -> Term:
+    try:
+        quads = list(parse(f"<urn:s> <urn:p> {text} .".encode(), format=RdfFormat.N_TRIPLES))
+    except SyntaxError as error:
+        raise ValueError(f"`{excerpt(text)}` is not a term in N-Triples syntax: {error.msg}") from None
+    if len(quads) != 1 or isinstance(quads[0].object, Triple):
+        raise ValueError(f"`{excerpt(text)}` is not one RDF term")
+    term: Term = quads[0].object
+    return term

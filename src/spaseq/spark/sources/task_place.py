@@ -1,0 +1,68 @@
+"""Where a task stands in its job: for labels, names and the order of arrival that other tasks cannot have."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from pyspark import TaskContext
+
+import spaseq
+from spaseq.errors import InvalidArgument
+from spaseq.io.bad_input import BadInput, OnBad
+from spaseq.spark.sources.splits import Split
+
+Longs = npt.NDArray[np.int64]
+
+
+def check_unpacked(package: Path) -> None:
+    """Kernels are compiled from their files, and the compiled ones are kept by what those say."""
+    if not package.exists():
+        raise InvalidArgument(
+            "spaseq cannot work from inside a zip, as `--py-files` sends it; send it with `--archives`, which unpacks it "
+            "(docs/how-to/run-on-a-cluster.md)"
+        )
+
+
+class Place:
+    """Where a task stands: which part of the input it reads, and in which micro-batch."""
+
+    def __init__(self) -> None:
+        check_unpacked(Path(spaseq.__file__))
+        context = TaskContext.get()
+        self.partition = context.partitionId() if context is not None else 0
+        batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
+        self.batch = int(batch) if batch else 0
+
+    def label(self, number: int) -> str:
+        """What is appended to the labels of blank nodes in a batch of events, numbered within the task.
+
+        Scopes of events are unique in a batch; the next one may have them again, since the dictionary was compacted.
+        """
+        return f"-t{self.batch}x{self.partition}x{number}"
+
+    @property
+    def name(self) -> str:
+        """A name for files that a repeated task writes again."""
+        return f"{self.batch:06d}-{self.partition:05d}"
+
+    def arrivals(self, rows: Longs) -> Longs:
+        """The order of arrival of the events in these rows of this task."""
+        return (np.int64(self.partition) << np.int64(40)) + rows
+
+
+def placed(bad: OnBad, split: Split) -> OnBad:
+    """Bad input of a part of a file, with its line in the whole file."""
+    if split.counted:
+        return bad
+    before: list[int] = []
+
+    def report(found: BadInput) -> None:
+        if found.unit == "line":
+            before[:] = before or [split.line()]
+            found = replace(found, source=split.file, position=found.position + before[0])
+        bad(found)
+
+    return report

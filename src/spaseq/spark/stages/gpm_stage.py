@@ -1,0 +1,242 @@
+"""The GPM stage as functions over Arrow batches: events in, blocks out, before the only shuffle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from spaseq.engine.clocks import wall_microseconds
+from spaseq.engine.reports import ahead_reason
+from spaseq.engine.summary import asked_predicates
+from spaseq.engine.tally import Tally
+from spaseq.io.bad_input import BadInput, OnBad, Unit
+from spaseq.io.growing import read_part
+from spaseq.io.layouts import with_cure
+from spaseq.model.batch import EventBatch
+from spaseq.operators.machine import FOREVER
+from spaseq.settings import settings
+from spaseq.spark.job import Job, Task
+from spaseq.spark.output.tallies import write_tally
+from spaseq.spark.schemas import ARROW_BLOCKS, CLOCKS, CONTROL
+from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings, encode_block
+from spaseq.spark.shuffle.watermark import Progress
+from spaseq.spark.sources.bad_events import BadEvents
+from spaseq.spark.sources.event_files import EventFiles, FileParts, Promise, Tick, parts_in
+from spaseq.spark.sources.event_rows import EventRows
+from spaseq.spark.sources.splits import Split
+from spaseq.spark.sources.task_place import Place, placed
+from spaseq.spark.stages.mapper import Mapper
+from spaseq.spark.stages.worker import Shared, settle
+
+Longs = npt.NDArray[np.int64]
+Row = tuple[int, int, int, bytes | None, int, int]
+
+_mappers: dict[str, Mapper] = {}
+"""The mapper of the job this process works for: its dictionary and its background graphs stay warm."""
+
+
+def mapper_of(job: Job) -> Mapper:
+    """This process's mapper for a job."""
+    found = _mappers.get(job.id)
+    if found is None or found.full:
+        _mappers.clear()
+        found = _mappers[job.id] = Mapper(job)
+    return found
+
+
+class MatchRows:
+    """Matches the rows of an events DataFrame."""
+
+    def __init__(self, job: Shared, stream: int | dict[str, int], syntax: str | None) -> None:
+        self._job, self._stream, self._syntax = job, stream, syntax
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        job, place = self._job.value, Place()
+        mapper = mapper_of(job)
+        work = _Task(mapper, place, "event")
+        with BadEvents(job.on_bad, job.quarantine, f"rows-{place.name}") as bad:
+            rows = EventRows(
+                job.streams, self._stream, self._syntax, mapper.dictionary, job.reading, bad,
+                f"partition {place.partition}",
+            )  # fmt: skip
+            for batch in batches:
+                for events, numbers in rows.batches(batch):
+                    kept = work.believed(events, bad)
+                    yield from work.take(events.take(kept), place.arrivals(numbers[kept]))
+            for stream, time in rows.promises.times.items():
+                work.progress.promise(job.streams[stream], time)
+            yield work.last(bad.count)
+        settle("GPM")
+
+
+class MatchParts:
+    """Reads the parts of event files that rows name and matches them, without rows of triples."""
+
+    def __init__(self, job: Shared, stream: int, parts: FileParts) -> None:
+        self._job, self._stream = job, stream
+        self._files: EventFiles = parts.files
+        self._tasks = parts.tasks
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        job, files, place = self._job.value, self._files, Place()
+        mapper = mapper_of(job)
+        mapper.mapped()  # those of earlier tasks
+        asked = asked_predicates(task.program.query for task in job.tasks)
+        tally = None
+        if job.counts is not None:
+            tally = Tally(job.streams, asked, mapper.dictionary, unit=files.options.time_unit)
+        work = _Task(mapper, place, "line", tally=tally)
+        options = replace(
+            files.options,
+            needed_predicates=job.predicates,
+            keep_names=job.keeps_names,
+            chunk_bytes=settings().task_chunk_bytes,
+            judged_bytes=settings().judged_bytes,
+        )
+        stream, dictionary = job.streams[self._stream], mapper.dictionary
+        count = 0
+        with BadEvents(files.on_bad, files.quarantine, f"read-{self._stream}-{place.name}") as bad:
+            for part in (part for batch in batches for part in self._parts(batch)):
+                if not isinstance(part, Split):
+                    self._note(part, work, bad)
+                    continue
+                report = with_cure(placed(bad, part), files.cure(part))
+                for events in read_part(part, part.begin, stream, self._stream, dictionary, options, report):
+                    numbers = np.arange(count, count + len(events))
+                    count += len(events)
+                    kept = work.believed(events, report)
+                    yield from work.take(events.take(kept), place.arrivals(numbers[kept]))
+                    mapper.forget()
+            yield work.last(bad.count)
+        if job.counts is not None:
+            counted = {"events": work.events, "bad": bad.count, **work.counts()}
+            counted |= {f"readable of {stream}": count, f"bad of {stream}": bad.count}
+            write_tally(job.counts, f"read-{self._stream}-{place.name}", counted)
+        settle("GPM")
+
+    def _note(self, part: Promise | Tick | BadInput, work: _Task, bad: OnBad) -> None:
+        """What there is to know of the stream besides its events."""
+        match part:
+            case Promise(time):
+                work.progress.promise(
+                    self._job.value.streams[self._stream], FOREVER if time is None else time
+                )
+            case Tick(clock):
+                work.progress.tick(clock)
+            case _:
+                bad(part)
+
+    def _parts(self, batch: pa.RecordBatch) -> Iterator[Split | Promise | Tick | BadInput]:
+        if self._tasks is None:
+            return parts_in(batch, self._files.options.timestamp_predicate)
+        return (part for number in batch.column("id").to_pylist() for part in self._tasks[number])
+
+
+@dataclass(slots=True)
+class _Task:
+    """A task at work: its blocks, how far its streams have come, and what it has counted."""
+
+    mapper: Mapper
+    place: Place
+    unit: Unit
+    progress: Progress = field(default_factory=Progress)
+    events: int = 0
+    tally: Tally | None = None
+    """What is counted for the end of a run; None if it is not wanted."""
+    batches: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """What was counted for the end of a run."""
+        return {} if self.tally is None else {**self.tally.counts, **self.mapper.mapped()}
+
+    def believed(self, events: EventBatch, bad: OnBad) -> npt.NDArray[np.intp]:
+        """The events that are not too far ahead of the clock; the others are reported."""
+        lead = self.mapper.job.max_lead
+        if lead is None:
+            return np.arange(len(events))
+        # The clock of the micro-batch, so that a task that is repeated decides alike.
+        clock = self.progress.clock or wall_microseconds()
+        for row in np.flatnonzero(events.times > clock + lead).tolist():
+            source, position = events.origin_of(row)
+            bad(BadInput(ahead_reason(int(events.times[row]), clock, lead), source, position, self.unit))
+        return np.flatnonzero(events.times <= clock + lead)
+
+    def take(self, events: EventBatch, arrivals: Longs) -> Iterator[pa.RecordBatch]:
+        """The blocks of some events as rows."""
+        if not len(events):
+            return
+        job = self.mapper.job
+        self.events += len(events)
+        if self.tally is not None:
+            self.tally.read(events)
+        self.batches += 1
+        label = self.place.label(self.batches)
+        rows: list[Row] = [
+            (query, self._name(bucket), block.first, encode_block(block), 0, 0)
+            for query, bucket, block in self.mapper.blocks(events, arrivals, label)
+        ]
+        if job.streaming:
+            for stream in np.unique(events.streams).tolist():
+                self.progress.see(job.streams[stream], int(events.times[events.streams == stream].max()))
+                self.progress.hear(job.streams[stream], self.progress.clock)
+            for number in self.mapper.concerned(events) if not job.punctual else ():
+                block = _clock(job.tasks[number], events, self.unit, len(job.streams))
+                if len(block):
+                    place = job.places[number % len(job.places)]
+                    rows.append((CLOCKS + number, place, block.first, encode_block(block), 0, 0))
+        if rows:
+            yield _table(rows)
+
+    def _name(self, bucket: int) -> int:
+        places = self.mapper.job.places
+        return places[bucket] if places else bucket
+
+    def last(self, bad: int) -> pa.RecordBatch:
+        """The rows that say to every bucket how far the streams have come, and what was counted."""
+        places = self.mapper.job.places or (0,)
+        told = self.progress.to_json().encode() if self.mapper.job.places else None
+        first: Row = (CONTROL, places[0], 0, told, self.events, bad)
+        return _table([first, *((CONTROL, place, 0, told, 0, 0) for place in places[1:])])
+
+
+def _clock(task: Task, events: EventBatch, unit: str, streams: int) -> Block:
+    """All events of a query's streams, without mappings: where each was read, in place of its name."""
+    local = np.full(streams, -1, np.int16)
+    local[list(task.inputs)] = np.arange(len(task.inputs), dtype=np.int16)
+    numbers = local[events.streams]
+    own = np.flatnonzero(numbers >= 0)
+    origins = np.zeros(len(events), np.int32) if events.origins is None else events.origins
+    positions = np.zeros(len(events), np.int64) if events.positions is None else events.positions
+    nothing = Mappings(np.zeros(0, np.int32), np.zeros((0, 0), np.int32))
+    return Block(
+        events.times[own],
+        numbers[own],
+        positions[own],
+        (origins[own] + 1).astype(np.int32),
+        np.zeros((0, DIGEST), np.uint8),
+        nothing,
+        (),
+        pa.array([f"{unit} {source}" for source in events.sources], pa.large_string()),
+    )
+
+
+def _table(rows: Sequence[Row]) -> pa.RecordBatch:
+    columns = dict(zip(ARROW_BLOCKS.names, zip(*rows, strict=True), strict=True))
+    arrays = [
+        _binary(columns[field.name]) if field.name == "block" else pa.array(columns[field.name], field.type)
+        for field in ARROW_BLOCKS
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=ARROW_BLOCKS)
+
+
+def _binary(blocks: Sequence[bytes | None]) -> pa.Array:
+    """Large values as a column, each copied once."""
+    known = [block for block in blocks if block is not None]
+    if len(known) < len(blocks):
+        return pa.array(blocks, pa.binary())
+    offsets, data = np.cumsum([0, *map(len, known)], dtype=np.int32), b"".join(known)
+    return pa.Array.from_buffers(pa.binary(), len(blocks), [None, pa.py_buffer(offsets), pa.py_buffer(data)])

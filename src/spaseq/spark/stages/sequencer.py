@@ -1,0 +1,150 @@
+"""The sequence stage of one query in one bucket: blocks in, answers out, in time order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.model.budget import Budget
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.mappings import MappingTable
+from spaseq.operators.answers import Answers
+from spaseq.operators.machine import FOREVER, Machine, MachineOptions
+from spaseq.operators.protocol import Situated
+from spaseq.operators.term_texts import encode_terms
+from spaseq.planner.distribution import Unit
+from spaseq.settings import settings
+from spaseq.spark.job import Job, Task
+from spaseq.spark.shuffle.arrow_terms import KeyHashes, without_place
+from spaseq.spark.shuffle.blocks import Block, concat_blocks
+from spaseq.spark.shuffle.routing import combined
+
+
+class Sequencer:
+    """Holds blocks until time has passed their events, and runs the automaton over them.
+
+    Instants are handled whole: a step takes only events before the time it is given.
+    """
+
+    def __init__(self, job: Job, task: Task, bucket: int) -> None:
+        self.job, self.task, self.bucket = job, task, bucket
+        self.dictionary = TermDictionary()
+        # Buckets of other cores work at the same time.
+        budget = Budget(job.max_memory, share=os.cpu_count() or 1)
+        budget.count("terms", lambda: self.dictionary.nbytes)
+        self.dictionary.watch = budget.check
+        options = MachineOptions(
+            job.max_runs,
+            with_events=job.provenance,
+            with_identity=job.provenance,
+            shown=without_place,
+            budget=budget,
+        )
+        self.machine = Machine(task.program, self.dictionary, job.knowledge, now=job.now, options=options)
+        self.held: list[Block] = []
+        budget.count("events", lambda: sum(block.nbytes for block in self.held))
+        self._hashes = KeyHashes(self.dictionary)
+        self._stalled = 0
+        self._compacted = 0
+        sequence, routing = task.program.sequence, task.routing
+        # Only rows on the border of two windows are in two places, so only then is there a question who reports.
+        self._report = self._owned if routing.size else None
+        self._key_slots = [sequence.slot(name) for name in routing.variables]
+
+    @property
+    def waiting(self) -> int:
+        """Events that wait for time to pass them."""
+        return sum(len(block) for block in self.held)
+
+    def add(self, block: Block) -> None:
+        """Take in more events."""
+        if len(block):
+            self.held.append(block)
+
+    @property
+    def worthwhile(self) -> bool:
+        """True if enough has come since the last step that could not take it all."""
+        return self.waiting >= max(settings().stepped_rows, 2 * self._stalled)
+
+    def due(self, now: int) -> int | None:
+        """The time after which there is something to do: events to handle, a window to end, runs to expire."""
+        waits = self.machine.due(now)
+        times = [block.first for block in self.held]
+        return min(times if waits is None else [*times, waits], default=None)
+
+    def advance(self, now: int) -> Iterator[Answers]:
+        """Handle every event before ``now``; events at that time may still come, earlier ones may not.
+
+        The ids of answers are good until the next call, which may compact the dictionary.
+        """
+        self._compact()
+        ready, self.held = self._before(now)
+        self._stalled = self.waiting
+        yield from self._step(ready, now)
+        # Instants are handled whole, so nothing of the last one can still be joined.
+        self.machine.end_instant()
+
+    def finish(self) -> Iterator[Answers]:
+        """No event will come any more."""
+        return self.advance(FOREVER)
+
+    def _before(self, now: int) -> tuple[Block | None, list[Block]]:
+        """The events before a time, in order, and the blocks that are left."""
+        due, rest = [], []
+        for block in self.held:
+            early = block.times < now
+            if early.all():
+                due.append(block)
+            elif not early.any():
+                rest.append(block)
+            else:
+                due.append(block.take(np.flatnonzero(early)))
+                rest.append(block.take(np.flatnonzero(~early)).compact())
+        return (concat_blocks(due).in_order() if due else None), rest
+
+    def _step(self, block: Block | None, now: int) -> Iterator[Answers]:
+        program, machine = self.task.program, self.machine
+        if block is None:
+            nothing = np.zeros(0, np.int64)
+            tables = {gpm.name: MappingTable(nothing, {}) for gpm in program.gpms}
+            return machine.step_tables(tables, nothing, nothing, self._no_pairs(), now, self._report)
+        ids = encode_terms(self.dictionary, block.terms)
+        # Most queries never ask which events a match is made of.
+        serials = np.zeros(len(block), np.int64)
+        if self.job.provenance or program.tells_events:
+            digests = [row.tobytes() for row in block.digests] if self.job.provenance else None
+            names = ids[block.names] if self.job.keeps_names else np.zeros(len(block), np.int32)
+            serials = machine.events.append_known(block.times, block.streams, names, digests)
+        tables = {
+            gpm.name: MappingTable(
+                rows.event.astype(np.int64),
+                {name: ids[rows.terms[:, column]] for column, name in enumerate(columns)},
+            )
+            for gpm, columns, rows in zip(program.gpms, self.task.columns, block.gpms, strict=True)
+        }
+        partition = None
+        if self.task.routing.unit is Unit.PARTITION:
+            partition = block.pairs.event.astype(np.int64), machine.number_keys(ids[block.pairs.terms])
+        return machine.step_tables(tables, block.times, serials, partition, now, self._report)
+
+    def _no_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]] | None:
+        if self.task.routing.unit is not Unit.PARTITION:
+            return None
+        return np.zeros(0, np.int64), np.zeros(0, np.int32)
+
+    def _owned(self, found: Situated) -> npt.NDArray[np.bool_]:
+        """Which matches this bucket reports: those whose key and window are at home here."""
+        columns = [self._hashes.of(found.slots[:, slot]) for slot in self._key_slots]
+        home = self.task.routing.home(combined(columns, len(found)), found.start)
+        owned: npt.NDArray[np.bool_] = home == self.bucket
+        return owned
+
+    def _compact(self) -> None:
+        """Keep the dictionary from growing without bound."""
+        if len(self.dictionary) < max(settings().compacted_bucket_terms, 2 * self._compacted):
+            return
+        self.machine.remap(self.dictionary.compact(self.machine.live_ids()))
+        self._compacted = len(self.dictionary)

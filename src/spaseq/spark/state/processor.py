@@ -1,0 +1,82 @@
+"""The stateful operator as Spark sees it; its work is in `spaseq.spark.state.stream_stage`.
+
+Spark starts a process only to ask what state the operator keeps, and waits for it. So this module imports little,
+and what the operator needs is sent as bytes that are unpickled where there is work.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyspark.sql.streaming.stateful_processor import MapState, TimerValues
+
+    from spaseq.spark.job import Job
+    from spaseq.spark.output.answer_rows import AnswerForm
+
+OUTPUT = "answers binary, late bigint"
+"""What the operator gives: answers in Arrow's stream format, and how many events came too late."""
+
+_known: dict[str, tuple[Job, AnswerForm]] = {}
+"""The job this process works for, and what becomes of its answers."""
+
+
+class SequenceProcessor(StatefulProcessor):
+    """Runs every query of a job in one bucket at a time."""
+
+    def __init__(self, job: Job, form: AnswerForm) -> None:
+        from spaseq.columnar.knowledge import Knowledge
+
+        # That process has no broadcasts either, so the job is sent in here; it must stay small, or Spark makes a
+        # broadcast of it after all. Only the GPM stage reads background graphs.
+        small = pickle.dumps((replace(job, knowledge=Knowledge()), form))
+        self._id, self._packed = job.id, zlib.compress(small)
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Say what is kept."""
+        self._state = handle.getMapState("pieces", "name string", "data binary")
+
+    def handleInputRows(  # noqa: N802 - Spark's name
+        self,
+        key: Any,
+        rows: Iterator[pd.DataFrame],
+        timerValues: TimerValues,  # noqa: ARG002, N803
+    ) -> Iterator[pd.DataFrame]:
+        """One micro-batch of one bucket."""
+        from spaseq.spark.state.stream_stage import micro_batch
+
+        if self._id not in _known:
+            _known.clear()
+            _known[self._id] = pickle.loads(zlib.decompress(self._packed))
+        job, form = _known[self._id]
+        yield from micro_batch(job, form, int(key[0]), MapStore(self._state), rows)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class MapStore:
+    """Spark's map state as named pieces of bytes."""
+
+    def __init__(self, state: MapState) -> None:
+        self._state = state
+
+    def get(self, name: str) -> bytes | None:
+        """A piece; None if there is none of this name."""
+        found = self._state.getValue((name,))
+        return None if found is None else bytes(found[0])
+
+    def put(self, name: str, data: bytes) -> None:
+        """Keep a piece."""
+        self._state.updateValue((name,), (data,))
+
+    def remove(self, name: str) -> None:
+        """Drop a piece."""
+        self._state.removeKey((name,))

@@ -1,0 +1,154 @@
+"""The sequence stage of an endless input: what a stateful operator (`spaseq.spark.state.processor`) does in a bucket.
+
+Every task of the GPM stage writes a control row to every bucket, so every bucket is called in every micro-batch
+that has input, hears how far time has come, and needs no timers: what waits for time or has expired is looked at
+then, whichever keys are idle.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from spaseq.engine.reports import late_reason
+from spaseq.io.bad_input import BadInput
+from spaseq.operators.machine import FOREVER
+from spaseq.operators.packing import IncompatibleState
+from spaseq.spark.job import Job
+from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker
+from spaseq.spark.output.tallies import write_tally
+from spaseq.spark.schemas import CLOCKS, CONTROL
+from spaseq.spark.shuffle.blocks import Block, decode_block
+from spaseq.spark.shuffle.watermark import BEFORE_ALL, Progress
+from spaseq.spark.sources.bad_events import BadEvents
+from spaseq.spark.sources.task_place import Place
+from spaseq.spark.stages.worker import settle
+from spaseq.spark.state.bucket_state import BucketState, Store
+
+
+@dataclass(slots=True)
+class Input:
+    """What a micro-batch brings to a bucket."""
+
+    progress: Progress = field(default_factory=Progress)
+    blocks: dict[int, list[Block]] = field(default_factory=dict)
+    clocks: dict[int, list[Block]] = field(default_factory=dict)
+    """By query, all events of its streams; only in the bucket that decides which are late."""
+
+
+def micro_batch(
+    job: Job, form: AnswerForm, place_of_bucket: int, store: Store, rows: Iterable[pd.DataFrame]
+) -> Iterator[pd.DataFrame]:
+    """What a micro-batch makes of the rows of one bucket: answers in Arrow's stream format, and how many came late."""
+    place, bucket = Place(), job.places.index(place_of_bucket)
+    work = Work(job, bucket, BucketState(job, bucket, store), place)
+    with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
+        for batch in work.run(_input(rows), form, bad):
+            yield pd.DataFrame({"answers": [_stream(batch)], "late": [0]})
+    if job.counts is not None and work.late:
+        write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"late": work.late})
+    settle("sequence")
+    if work.late:
+        yield pd.DataFrame({"answers": [None], "late": [work.late]})
+
+
+def _input(frames: Iterable[pd.DataFrame]) -> Input:
+    found = Input()
+    for frame in frames:
+        for query, data in zip(frame["query"].tolist(), frame["block"].tolist(), strict=True):
+            if query == CONTROL:
+                found.progress.merge(Progress.from_json(data))
+            elif query >= CLOCKS:
+                found.clocks.setdefault(query - CLOCKS, []).append(decode_block(data))
+            else:
+                found.blocks.setdefault(query, []).append(decode_block(data))
+    return found
+
+
+class Work:
+    """A bucket at work on one micro-batch."""
+
+    def __init__(self, job: Job, bucket: int, state: BucketState, place: Place) -> None:
+        self._job, self._bucket, self._state, self._place = job, bucket, state, place
+        self.late = 0
+
+    def run(self, given: Input, form: AnswerForm, bad: BadEvents) -> Iterator[pa.RecordBatch]:
+        """The answers of every query whose time has come."""
+        before = [self._state.passed.get(number, BEFORE_ALL) for number in range(len(self._job.tasks))]
+        self._state.progress.merge(given.progress)
+        for number, clocks in given.clocks.items():
+            self._judge(clocks, before[number], bad)
+        for number in range(len(self._job.tasks)):
+            blocks = [self._in_time(block, before[number]) for block in given.blocks.get(number, ())]
+            now = self._state.passed[number] = max(before[number], self._watermark(number))
+            saved = self._state.queries.get(number)
+            waits = saved is not None and not saved.empty and saved.due is not None and saved.due < now
+            if (not blocks and not waits) or (saved is not None and saved.answered):
+                continue
+            yield from self._query(number, blocks, now, form)
+        self._state.write_head()
+
+    def _watermark(self, number: int) -> int:
+        task, job = self._job.tasks[number], self._job
+        return self._state.progress.watermark(task.program.streams, job.lateness, job.lag, job.idle_after)
+
+    def _query(
+        self, number: int, blocks: list[Block], now: int, form: AnswerForm
+    ) -> Iterator[pa.RecordBatch]:
+        running = self._state.open(number)
+        for block in self._state.in_order_of_arrival(number, blocks):
+            running.sequencer.add(block)
+        taker: AnswerTaker | None = None
+        for found in running.sequencer.advance(now) if now > BEFORE_ALL else ():
+            if len(found):
+                taker = taker or form.taker(self._job, number, self._bucket, self._place.batch)
+                yield from taker.take(found, running.sequencer.dictionary)
+        if taker is not None:
+            yield from taker.close()
+        over = now == FOREVER or running.sequencer.machine.answered
+        self._state.save(number, running, now, over=over)
+
+    def _in_time(self, block: Block, watermark: int) -> Block:
+        """The events that are not late; without a check for lateness none may be."""
+        late = block.times < watermark
+        if not late.any():
+            return block
+        if self._job.punctual:
+            raise IncompatibleState(
+                "the files have changed while they were read: there are events before those that were read last; "
+                "start again with a new checkpoint"
+            )
+        return block.take(np.flatnonzero(~late)).compact()
+
+    def _judge(self, clocks: list[Block], watermark: int, bad: BadEvents) -> None:
+        """Count the events that came after the watermark had passed them; the policy says what becomes of them."""
+        for block in clocks:
+            late = np.flatnonzero(block.times < watermark)
+            self.late += len(late)
+            sources = block.terms.to_pylist()
+            for event in late.tolist():
+                unit, _, source = sources[int(block.names[event]) - 1].partition(" ")
+                reason = late_reason(int(block.times[event]), watermark)
+                bad(BadInput(reason, source, int(block.arrivals[event]), unit))
+
+
+def _stream(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
+
+
+class UnpackAnswers:
+    """The answers of the operator as rows."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for data in batch.column("answers").to_pylist():
+                if data is not None:
+                    yield from pa.ipc.open_stream(data)

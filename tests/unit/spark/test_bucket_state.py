@@ -1,0 +1,293 @@
+"""What a bucket keeps between micro-batches: enough to go on, no more than it must, and written in pieces."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import StaleIds
+from spaseq.operators.answers import matches
+from spaseq.operators.packing import IncompatibleState
+from spaseq.planner.compiled import compile_query
+from spaseq.spark.job import Job, make_tasks
+from spaseq.spark.output.answer_rows import RowForm
+from spaseq.spark.shuffle.blocks import Block
+from spaseq.spark.sources.bad_events import BadEvents
+from spaseq.spark.sources.task_place import Place
+from spaseq.spark.stages.mapper import Mapper
+from spaseq.spark.stages.sequencer import Sequencer
+from spaseq.spark.state import bucket_state
+from spaseq.spark.state.bucket_state import BucketState
+from spaseq.spark.state.stream_stage import Input, Work
+
+STREAM = "http://ex.org/s"
+QUERY = """PREFIX : <http://ex.org/>
+SELECT ?k ?v {window} FROM STREAM S <http://ex.org/s> {partition} WHERE {{ SEQ ({seq}) {gpms} }}"""
+GPMS = {
+    "A": "DEFINE GPM A ON S { ?x :a ?v ; :k ?k }",
+    "B": "DEFINE GPM B ON S { ?y :b ?w ; :k ?k }",
+    "C": "DEFINE GPM C ON S { ?z :c ?u ; :k ?k }",
+}
+SECOND = 1_000_000
+
+
+class Store(dict[str, bytes]):
+    """A state store in memory that counts what is written."""
+
+    written = 0
+
+    def put(self, name: str, data: bytes) -> None:
+        self.written += len(data)
+        self[name] = data
+
+    def remove(self, name: str) -> None:
+        self.pop(name, None)
+
+
+class Stream:
+    """One bucket of one query, fed micro-batch by micro-batch."""
+
+    def __init__(
+        self, seq: str, window: str = "WITHIN 30 SECONDS SLIDING", partition: str = "", **job: object
+    ) -> None:
+        gpms = " ".join(text for name, text in GPMS.items() if name in seq)
+        text = QUERY.format(seq=seq, window=window, partition=partition, gpms=gpms)
+        tasks, streams = make_tasks({"q": compile_query(text)}, 1, streaming=True)
+        self.job = Job("test", tasks, streams, 1, on_bad="skip", places=(0,), **job)  # type: ignore[arg-type]
+        self.mapper = Mapper(self.job)
+        self.store = Store()
+        self.late = 0
+
+    def batch(self, events: list[tuple[int, str, str, str]]) -> EventBatch:
+        """Events as (time, predicate, key, value)."""
+        encode = self.mapper.dictionary.encode_text
+        rows = [
+            [
+                (f"<urn:e{t}>", f"<http://ex.org/{p}>", f'"{v}"'),
+                (f"<urn:e{t}>", "<http://ex.org/k>", f"<urn:{k}>"),
+            ]
+            for t, p, k, v in events
+        ]
+        columns = [np.array([encode(t[i]) for event in rows for t in event], np.int32) for i in range(3)]
+        return EventBatch(
+            *columns,
+            np.arange(0, 2 * len(events) + 1, 2, dtype=np.int64),
+            np.array([time for time, _, _, _ in events], np.int64),
+            np.zeros(len(events), np.int16),
+            np.zeros(len(events), np.int32),
+        )
+
+    def feed(
+        self, events: list[tuple[int, str, str, str]], *, cold: bool = True, end: bool = False
+    ) -> Iterator[tuple[object, ...]]:
+        """The answers of one micro-batch; ``cold`` as if another process took over."""
+        if cold:
+            bucket_state._warm = bucket_state._Warm()
+        given = Input()
+        if events:
+            batch = self.batch(events)
+            arrivals = np.arange(len(events), dtype=np.int64)
+            given.blocks = {0: [block for _, _, block in self.mapper.blocks(batch, arrivals, "")]}
+            given.progress.see(STREAM, max(time for time, _, _, _ in events))
+        if end:
+            given.progress.promise(STREAM, 2**63 - 1)
+        work = Work(self.job, 0, BucketState(self.job, 0, self.store), Place())
+        for found in work.run(given, RowForm(together=False), BadEvents("skip", None, "")):
+            table = pa.Table.from_batches([found]).cast(
+                pa.schema([pa.field(f.name, f.type) for f in found.schema])
+            )
+            yield from (tuple(row.values()) for row in table.to_pylist())
+        self.late += work.late
+
+
+def random_events(seed: int, count: int, keys: int) -> list[tuple[int, str, str, str]]:
+    """Events of some keys, two a second."""
+    chance = random.Random(seed)
+    return [
+        (i * SECOND // 2, chance.choice("aabbc"), f"k{chance.randrange(keys)}", str(i)) for i in range(count)
+    ]
+
+
+SHAPES = [
+    ("A ; B", "WITHIN 30 SECONDS SLIDING", ""),
+    ("A+ ; B", "WITHIN 5 SECONDS SLIDING", ""),
+    ("A , B", "WITHIN 20 SECONDS", "PARTITION BY ?k"),
+    ("A ; C! ; B", "WITHIN 20 SECONDS", "PARTITION BY ?k"),
+    ("A ; B!", "WITHIN 10 SECONDS", ""),
+    ("C! ; A ; B", "WITHIN 10 SECONDS SLIDING", ""),
+    ("A : B", "WITHIN 6 EVENTS", "PARTITION BY ?k"),
+    ("A ; B", "WITHIN 5 EVENTS SLIDING", ""),
+]
+
+
+@pytest.mark.parametrize(("seq", "window", "partition"), SHAPES)
+@pytest.mark.parametrize("provenance", [False, True])
+def test_a_state_taken_up_anywhere_goes_on_as_if_nothing_had_happened(
+    seq: str, window: str, partition: str, provenance: bool, change_settings: Callable[..., None]
+) -> None:
+    """Taken up by the same process, by another one, or never put down: the same answers."""
+    change_settings(segment_tails=3, segment_runs=8)
+    events = random_events(3, 160, 4)
+    found = []
+    for size, cold in ((160, False), (7, False), (7, True), (1, True)):
+        stream = Stream(seq, window, partition, provenance=provenance)
+        answers: Counter[object] = Counter()
+        for at in range(0, len(events), size):
+            answers.update(str(row) for row in stream.feed(events[at : at + size], cold=cold))
+        answers.update(str(row) for row in stream.feed([], cold=cold, end=True))
+        found.append(answers)
+        assert set(stream.store) <= {"head"} or "EVENTS" in window, "nothing is kept after the end"
+    assert found[0], "the shape finds something"
+    for answers in found[1:]:
+        assert answers == found[0]
+
+
+@pytest.mark.parametrize(("seq", "window", "partition"), SHAPES)
+@pytest.mark.parametrize("promoted", [3, 10**9])
+def test_a_compacted_dictionary_changes_no_answer(
+    seq: str, window: str, partition: str, promoted: int, change_settings: Callable[..., None]
+) -> None:
+    """Answers are shown with the terms they were found with, however often ids are given anew."""
+    events = random_events(3, 160, 4)
+    found = []
+    for size in (10**9, 4):
+        change_settings(compacted_bucket_terms=size, promoted_terms=promoted)
+        stream = Stream(seq, window, partition, provenance=True)
+        rows = [row for at in range(0, 160, 7) for row in stream.feed(events[at : at + 7], cold=False)]
+        found.append(sorted(str(row) for row in [*rows, *stream.feed([], cold=False, end=True)]))
+    assert found[0]
+    assert found[0] == found[1]
+
+
+def test_answers_of_an_older_generation_are_refused(change_settings: Callable[..., None]) -> None:
+    """Their ids mean other terms by now, so showing them must fail, not lie."""
+    change_settings(compacted_bucket_terms=4)
+    stream = Stream("A ; B")
+    sequencer = Sequencer(stream.job, stream.job.tasks[0], 0)
+    batch = stream.batch([(1, "a", "k", "1"), (2, "b", "k", "2")])
+    for _, _, block in stream.mapper.blocks(batch, np.arange(2), ""):
+        sequencer.add(block)
+    (answers,) = sequencer.advance(10)
+    assert len(answers) == 1
+    list(sequencer.advance(20))
+    taker = RowForm(together=False).taker(stream.job, 0, 0, 0)
+    with pytest.raises(StaleIds):
+        list(taker.take(answers, sequencer.dictionary))
+    with pytest.raises(StaleIds):
+        list(matches(stream.job.tasks[0].program, answers, sequencer.dictionary, ""))
+
+
+@pytest.mark.parametrize("cold", [False, True])
+def test_events_of_an_instant_that_comes_in_pieces_are_not_forgotten(
+    cold: bool, change_settings: Callable[..., None]
+) -> None:
+    """A conjunction waits for the rest of its instant, whatever is swept and saved in between."""
+    change_settings(segment_runs=0)
+    stream = Stream("(A & C) ; B", provenance=True)
+    others = [(i, "a", f"k{i}", "1") for i in range(5000)]
+    pieces = [others, [(9000, "a", "k", "1")], [(9000, "c", "k", "2")], [(9001, "b", "k", "3")]]
+    found = [row for piece in pieces for row in stream.feed(piece, cold=cold)]
+    found += stream.feed([], cold=cold, end=True)
+    ((*_, events),) = found
+    assert [(event["step"], event["time"].microsecond) for event in events] == [
+        ("A", 9000),
+        ("C", 9000),
+        ("B", 9001),
+    ]
+
+
+@pytest.mark.parametrize("partition", ["", "PARTITION BY ?k"])
+def test_idle_keys_leave_nothing_behind(partition: str) -> None:
+    """Keys with one event each: after their windows only the head is left, whoever else comes."""
+    stream = Stream("A ; B", "WITHIN 10 SECONDS SLIDING", partition)
+    list(stream.feed([(i, "a", f"k{i}", "1") for i in range(5000)]))
+    full = sum(map(len, stream.store.values()))
+    list(stream.feed([(60 * SECOND, "c", "other", "1")]))
+    assert set(stream.store) <= {"head", "0.h1", "0.h2"}
+    assert sum(map(len, stream.store.values())) < full / 100
+
+
+def test_a_small_micro_batch_writes_little_of_a_large_state() -> None:
+    """What was there before is not written again."""
+    stream = Stream("A ; B", "WITHIN 1 HOUR SLIDING")
+    list(stream.feed([(i, "a", f"k{i}", "1") for i in range(20_000)]))
+    list(stream.feed([(30_000, "c", "x", "1")]))
+    full = sum(map(len, stream.store.values()))
+    before = stream.store.written
+    list(stream.feed([(40_000 + i, "a", f"n{i}", "1") for i in range(200)]))
+    list(stream.feed([(50_000, "c", "x", "1")]))
+    assert stream.store.written - before < full / 20
+
+
+def test_late_events_are_left_out_and_counted() -> None:
+    """They came after the watermark had passed them."""
+    stream = Stream("A ; B", lateness=2 * SECOND)
+    list(stream.feed([(10 * SECOND, "a", "k", "1")]))
+    given = stream.batch([(7 * SECOND, "a", "k", "late"), (8 * SECOND, "a", "k", "in time")])
+    blocks = [block for _, _, block in stream.mapper.blocks(given, np.arange(2), "")]
+    clock = Block(
+        given.times, given.streams, np.array([4, 5]), np.ones(2, np.int32), np.zeros((0, 32), np.uint8),
+        blocks[0].pairs, (), pa.array(["line file.nq"], pa.large_string()),
+    )  # fmt: skip
+    work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), Place())
+    told: list[str] = []
+    given = Input(blocks={0: blocks}, clocks={0: [clock]})
+    list(work.run(given, RowForm(together=False), _Told(told)))  # type: ignore[arg-type]
+    assert work.late == 1
+    assert told == [
+        "file.nq:4: late: its time is 1970-01-01T00:00:07Z, and the watermark has reached 1970-01-01T00:00:08Z"
+    ]
+    answers = list(stream.feed([(20 * SECOND, "b", "k", "9")], end=True))
+    assert sorted(row[3] for row in answers) == ['"1"', '"in time"']
+
+
+class _Told:
+    def __init__(self, told: list[str]) -> None:
+        self._told = told
+
+    def __call__(self, bad: object) -> None:
+        self._told.append(str(bad))
+
+
+@pytest.mark.parametrize(
+    ("change", "advice"),
+    [
+        ({"version": 0}, "version 0.*start again with a new checkpoint"),
+        ({"fingerprint": "other"}, "other queries or options"),
+        ({"buckets": 9}, "9 buckets.*partitions=9"),
+    ],
+)
+def test_a_checkpoint_that_does_not_fit_is_refused_with_advice(
+    change: dict[str, object], advice: str
+) -> None:
+    """Taking it up would give wrong answers."""
+    stream = Stream("A ; B")
+    list(stream.feed([(1, "a", "k", "1")]))
+    head = json.loads(stream.store["head"])
+    stream.store["head"] = json.dumps({**head, **change}).encode()
+    with pytest.raises(IncompatibleState, match=advice):
+        list(stream.feed([(2, "b", "k", "1")]))
+
+
+@pytest.mark.parametrize("piece", ["head", "0.s0", "0.h0"])
+@pytest.mark.parametrize("damage", ["cut", "bit", "gone"])
+def test_damaged_state_is_refused_with_advice(piece: str, damage: str) -> None:
+    """Neither an error of a decoder nor wrong answers."""
+    stream = Stream("A ; B", lateness=SECOND)
+    list(stream.feed([(1, "a", "k", "1"), (SECOND, "a", "k", "2"), (5 * SECOND, "a", "k", "3")]))
+    name = next(name for name in sorted(stream.store) if name.startswith(piece[:3]))
+    data = stream.store[name]
+    stream.store[name] = data[:-3] if damage == "cut" else data[:20] + bytes([data[20] ^ 4]) + data[21:]
+    if damage == "gone":
+        del stream.store[name]
+        if piece == "head":  # then it is a new bucket
+            return
+    with pytest.raises(IncompatibleState, match=r"start (again )?with a new checkpoint"):
+        list(stream.feed([(9 * SECOND, "b", "k", "1")]))

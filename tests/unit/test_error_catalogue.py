@@ -16,13 +16,13 @@ from pathlib import Path
 import pytest
 
 from spaseq.errors import Diagnostic, QueryError, QueryWarning
-from spaseq.lowering.sparql import lower_query
+from spaseq.languages.sparql import lower_query
 from spaseq.planner import compile_query
 from spaseq.syntax.parser import parse_sparql
 from spaseq.testing import load
 
 ROOT = Path(__file__).resolve().parents[2]
-LANGUAGE_ROOMS = ("syntax", "algebra", "lowering", "planner")
+LANGUAGE_ROOMS = ("syntax", "algebra", "languages", "planner")
 
 AROUND = (
     "PREFIX : <http://ex.org/>\nSELECT *\nWITHIN {size} HOURS\nFROM STREAM S <http://ex.org/s>\nWHERE {{\n"

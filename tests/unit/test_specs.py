@@ -14,8 +14,8 @@ SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = load_all(SPECS)
 HOSTS = [reference_host, *ENGINE_HOSTS, COMPILED_HOST]
 ELSEWHERE = {
-    "SPQ402": "FROM in a plain SPARQL query (tests/unit/lowering)",
-    "SPQ403": "DESCRIBE as a plain SPARQL query (tests/unit/lowering)",
+    "SPQ402": "FROM in a plain SPARQL query (tests/unit/languages)",
+    "SPQ403": "DESCRIBE as a plain SPARQL query (tests/unit/languages)",
     "SPW103": "told by hosts that have a fast path",
 }
 """Codes that no SPAseq query can show, and where they are tested."""

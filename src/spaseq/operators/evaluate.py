@@ -14,7 +14,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.views import Views
 from spaseq.errors import InvalidArgument, QueryError, described
-from spaseq.lowering.sparql import lower_query
+from spaseq.languages.sparql import lower_query
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import GraphLike, triples_from
 from spaseq.syntax import ast, parse_sparql

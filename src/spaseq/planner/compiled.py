@@ -16,14 +16,31 @@ from spaseq.algebra.structure import needed_gpms
 from spaseq.algebra.visibility import knowledge_graphs
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
-from spaseq.errors import InvalidArgument, QueryWarning
-from spaseq.lowering.errors import NotPartitionable, TooManyMoves
-from spaseq.lowering.languages import Lowered, find_language, language_of
+from spaseq.errors import InvalidArgument, QueryError, QueryWarning
+from spaseq.languages.registry import Lowered, find_language, language_of
 from spaseq.model.forms import ResultForm, Stream
 from spaseq.planner.distribution import Distribution, Unit, distribute
 from spaseq.planner.fast_path import outside_fast_path
 from spaseq.planner.optimisations import ALL, Optimisations
 from spaseq.settings import settings
+
+
+class TooManyMoves(QueryError):
+    """Steps in a row that may be missing, with more ways past them than are compiled."""
+
+    code = "SPQ526"
+    message_template = "there are more than {limit:,} ways past the steps that may be missing"
+    label_template = "too many `?`, `*` or `!` in a row"
+    cure_template = "put a step that must occur between them, or leave some out; `SPASEQ_SETTINGS=max_moves={more}` allows more"
+
+
+class NotPartitionable(QueryWarning):
+    """A query that cannot be spread over workers without changing its meaning."""
+
+    code = "SPW102"
+    message_template = "the query runs in one piece: {reason}"
+    label_template = "cannot be partitioned"
+    cure_template = "{cure}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

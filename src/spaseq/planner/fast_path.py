@@ -8,7 +8,15 @@ from spaseq.algebra.patterns import Filter, Group
 from spaseq.algebra.scope import pattern_expressions
 from spaseq.algebra.visibility import gpm_patterns
 from spaseq.errors import QueryWarning, listed
-from spaseq.lowering.errors import OutsideFastPath
+
+
+class OutsideFastPath(QueryWarning):
+    """A pattern with a part that the columns cannot compute; pyoxigraph does, exactly but slower."""
+
+    code = "SPW103"
+    message_template = "pattern `{gpm}` leaves the fast path with {parts}: {reason}"
+    label_template = "not computed by columns alone"
+    cure_template = "the result is exact; for speed on large streams, compare plain values instead"
 
 
 def outside_fast_path(query: EventQuery) -> tuple[QueryWarning, ...]:

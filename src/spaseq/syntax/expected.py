@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from spaseq.errors import Span
 from spaseq.syntax.errors import BadIri, UnexpectedEnd, UnexpectedToken
 from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
 from spaseq.syntax.lalr import Rejected
-from spaseq.syntax.lexer import END, THEN, Token
+from spaseq.syntax.lexer import END, Token
 
 MOST = 6
 """How many expectations are listed; more would not be read."""
@@ -17,7 +18,7 @@ MOST = 6
 _IRI = frozenset(("IRIREF", "PNAME_LN", "PNAME_NS"))
 _LITERAL = frozenset(("STRING", "INTEGER", "NUMBER", "SIGNED", "BOOLEAN"))
 _BLANK = frozenset(("BLANK_NODE", "ANON"))
-_CALL = frozenset(("FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "EXISTS", "NOT", "ITERATED"))
+_CALL = frozenset(("FUNCTION", "AGGREGATE", "COUNT", "GROUP_CONCAT", "EXISTS", "NOT"))
 _TERM = _IRI | _LITERAL | _BLANK | {"VAR", "NIL", "(", "["}
 
 _CLAUSE = frozenset(("FILTER", "OPTIONAL", "BIND", "GRAPH", "MINUS", "SERVICE", "VALUES", "{"))
@@ -43,8 +44,6 @@ _PHRASES: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("a path operator", frozenset(("*", "/", "|")), frozenset(("*", "/", "|", "?", "+"))),
     ("a comparison", frozenset(("=", "!=", "<")), frozenset(("=", "!=", "<", ">", "<=", ">=", "IN", "NOT"))),
     ("an arithmetic operator", frozenset(("*", "/", "+", "-")), frozenset(("*", "/", "+", "-", "SIGNED"))),
-    ("a sequence operator `,` `;` or `:`", frozenset((",", ";", ":")), frozenset((",", ";", ":"))),
-    ("a quantifier", frozenset(("?", "!", "+", "{")), frozenset(("?", "!", "+", "{"))),
     ("an IRI", frozenset(("IRIREF",)), _IRI),
 )
 
@@ -66,8 +65,6 @@ _WORDS = {
     "FUNCTION": "a function",
     "AGGREGATE": "an aggregate",
     "NAME": "a name",
-    "UNIT": "a unit (MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS or EVENTS)",
-    "ITERATED": "FIRST, LAST or PREV",
 }
 
 _FOUND = {
@@ -87,14 +84,26 @@ _FOUND = {
 _CLOSING = ("}", ")", "]")
 
 
-def syntax_error(
-    rejected: Rejected, text: str, dialect: str = "sparql"
-) -> UnexpectedToken | UnexpectedEnd | BadIri:
-    """The error for a token that the grammar of a dialect has no place for; ``text`` is the whole query."""
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How a language words its syntax errors, beyond what SPARQL's tokens need.
+
+    ``words`` names its token classes; ``calls`` are those that begin a function call; ``phrases`` stand for several
+    tokens that are expected together. ``hint`` gives the cure for a rejected token, or "".
+    """
+
+    words: Mapping[str, str] = field(default_factory=dict)
+    calls: frozenset[str] = frozenset()
+    phrases: tuple[tuple[str, frozenset[str]], ...] = ()
+    hint: Callable[[Rejected, str], str] | None = None
+
+
+def syntax_error(rejected: Rejected, text: str, wording: Wording) -> UnexpectedToken | UnexpectedEnd | BadIri:
+    """The error for a token that a grammar has no place for; ``text`` is the whole query."""
     token, expected = rejected.token, rejected.expected
     if token.type == "<" and expected & _IRI:
         return _bad_iri(text, token.start)
-    words = _readable(expected)
+    words = _readable(expected, wording)
     if token.type == END:
         before = rejected.previous
         if before is None:
@@ -103,8 +112,8 @@ def syntax_error(
         hint = f"a `{closing}` may be missing" if closing else ""
         # The end of the text may be many blank lines away; the last token is where to look.
         return UnexpectedEnd(expected=words, hint=hint, span=Span(before.end, before.end))
-    hint = _spaseq_hint(rejected, text) if dialect == "spaseq" else ""
-    hint = hint or _hint(token, expected)
+    hint = wording.hint(rejected, text) if wording.hint is not None else ""
+    hint = hint or _hint(token, expected, wording)
     return UnexpectedToken(found=_found(token), expected=words, hint=hint, span=token.span)
 
 
@@ -127,15 +136,19 @@ def _found(token: Token) -> str:
     return f"{kind} `{shown}`".strip()
 
 
-def _readable(expected: frozenset[str]) -> str:
+def _readable(expected: frozenset[str], wording: Wording) -> str:
     words = [f"`{sign}`" for sign in _CLOSING if sign in expected]
     left = set(expected).difference(_CLOSING)
-    for phrase, needed, members in _PHRASES:
+    phrases = (*_PHRASES, *((phrase, members, members) for phrase, members in wording.phrases))
+    for phrase, needed, members in phrases:
         # What a phrase needs may have gone into a wider one, but some of its own must be left.
         if needed <= expected and left & needed and needed & members <= left:
             words.append(phrase)
             left -= members
-    words += [_WORDS.get(kind, f"`{kind}`") for kind in sorted(left)]
+            if needed & _CALL:
+                left -= wording.calls
+    names = {**_WORDS, **wording.words}
+    words += [names.get(kind, f"`{kind}`") for kind in sorted(left)]
     if len(words) > MOST:
         return ", ".join(words[: MOST - 1]) + " …"
     if len(words) < 2:
@@ -143,41 +156,16 @@ def _readable(expected: frozenset[str]) -> str:
     return ", ".join(words[:-1]) + f" or {words[-1]}"
 
 
-_NOT_HERE = {
-    "WITHIN": "WITHIN stands before FROM STREAM: SELECT … WITHIN 1 HOUR FROM STREAM …",
-    "PARTITION": "PARTITION BY stands after FROM STREAM, before WHERE",
-    "LIMIT": "a SPAseq query has no LIMIT: matches are written as they are found; ASK ends at the first one, "
-    "and the reader of the output can stop after as many as it wants",
-    "ORDER": "a SPAseq query has no ORDER BY: matches come in order of time",
-    "GROUP": "a SPAseq query has no GROUP BY: repeat a step (A+) and use COUNT(A), SUM(?v) … in SELECT, "
-    "PARTITION BY evaluates it for every value of a variable, and a sub-SELECT in a GPM may have groups",
-}
-_NOT_HERE |= {"OFFSET": _NOT_HERE["LIMIT"], "HAVING": _NOT_HERE["GROUP"]}
-_BETWEEN_STEPS = frozenset((",", ";", ":"))
-
-
-def _spaseq_hint(rejected: Rejected, text: str) -> str:
-    """What a user of other query languages may have meant."""
-    token, expected = rejected.token, rejected.expected
-    if token.type == "!" and {"NAME", "("} <= expected:
-        name = re.match(r"[\s(]*(\w+)", text[token.end :])
-        return f"`!` stands behind the step that must not occur: `{name[1] if name else 'A'}!`"
-    if token.type == "NAME" and expected >= _BETWEEN_STEPS:
-        return THEN
-    if token.type in ("WHERE", "{") and "FROM" in expected:
-        return "say which streams the query reads: FROM STREAM name <iri>; for plain SPARQL over one graph use `spaseq.evaluate`"
-    return _NOT_HERE.get(token.type, "")
-
-
-def _hint(token: Token, expected: frozenset[str]) -> str:
+def _hint(token: Token, expected: frozenset[str], wording: Wording) -> str:
     if token.type == "NAME":
-        known = [kind for kind in expected if kind.isalpha() and kind.isupper() and kind not in _WORDS]
+        names = {**_WORDS, **wording.words}
+        known = [kind for kind in expected if kind.isalpha() and kind.isupper() and kind not in names]
         if "FUNCTION" in expected:
             known += [*ARGUMENTS, *AGGREGATES]
         near = get_close_matches(token.text.upper(), sorted(known), n=1, cutoff=0.7)
         return f"did you mean {near[0]}?" if near else ""
     if token.type == "," and "VAR" in expected:
         return "variables are separated by spaces, not by commas"
-    if token.type in _CALL and {"VAR", "("} <= expected and "FUNCTION" not in expected:
+    if token.type in _CALL | wording.calls and {"VAR", "("} <= expected and "FUNCTION" not in expected:
         return f"an expression here needs parentheses and a name: ({token.text}(…) AS ?name)"
     return ""

@@ -19,8 +19,6 @@ from spaseq.syntax.errors import BadCharacter, BadEscape, UnterminatedString
 from spaseq.syntax.terminals import SPACE, terminals
 
 END = "$END"
-THEN = "one step after another is written `A ; B` (the next that fits), `A , B` (directly after) or `A : B` (any later one)"
-"""The cure for arrows and other words between steps."""
 
 
 class Token(NamedTuple):
@@ -45,7 +43,8 @@ class Vocabulary:
     ``names_after`` a word is a name, whatever it spells. A type in ``islands`` and the ``(`` after it open
     an island of sequence tokens that ends with the matching ``)``. There words are names, but those in
     ``soft_words`` have another type where no name can stand, and those in ``called_words`` are keywords before
-    ``(``. After a type in ``counts_names`` and ``(`` a lone word before ``)`` is a name.
+    ``(``. After a type in ``counts_names`` and ``(`` a lone word before ``)`` is a name. ``island_hint`` is the cure for
+    an arrow in an island.
     """
 
     words: Mapping[str, str]
@@ -55,6 +54,7 @@ class Vocabulary:
     soft_words: Mapping[str, str] = field(default_factory=dict)
     called_words: frozenset[str] = frozenset()
     counts_names: frozenset[str] = frozenset()
+    island_hint: str = ""
 
 
 _SKIP = re.compile(SPACE)
@@ -146,6 +146,7 @@ class Lexer:
         self._terminals = terminals(ascii_only=source.text.isascii())
         self._start = self._next = 0
         self._depth = 0
+        self._island = ""
         self._before = self._last = ""
 
     def __iter__(self) -> Iterator[Token]:
@@ -165,7 +166,7 @@ class Lexer:
         pattern = self._terminals.sequence if self._depth else self._terminals.sparql
         found = pattern.match(text, at)
         if found is None:
-            raise _bad_character(source, at, island=bool(self._depth))
+            raise _bad_character(source, at, self._island if self._depth else "", words.island_hint)
         kind, word, end = found.lastgroup or "", found[0], found.end()
         if kind == "SIGN":
             kind = word
@@ -177,7 +178,9 @@ class Lexer:
             kind, word, end = "(", "(", at + 1
         elif kind == "NAME" and word.upper() in words.called_words and _BEFORE_OPEN.match(text, end):
             kind = word.upper()
-        if self._depth or (kind == "(" and self._last in words.islands):
+        if kind == "(" and not self._depth and self._last in words.islands:
+            self._depth, self._island = 1, self._last
+        elif self._depth:
             self._depth += (kind == "(") - (kind == ")")
         self._before, self._last, self._start, self._next = self._last, kind, at, end
         return Token(kind, word, source.origin(at), source.origin(end))
@@ -223,7 +226,9 @@ def _counted(text: str, end: int, word: str) -> bool:
     return _BEFORE_CLOSE.match(text, end) is not None and word.upper() not in ("TRUE", "FALSE")
 
 
-def _bad_character(source: Source, at: int, *, island: bool) -> UnterminatedString | BadCharacter:
+def _bad_character(
+    source: Source, at: int, island: str, island_hint: str
+) -> UnterminatedString | BadCharacter:
     text = source.text
     span = Span(source.origin(at), source.origin(at + 1))
     if text[at] in "\"'" and not island:
@@ -236,10 +241,10 @@ def _bad_character(source: Source, at: int, *, island: bool) -> UnterminatedStri
     elif text[at] == "@":
         hint = 'a language tag is written directly after a string: "chat"@fr'
     elif island and (text.startswith(("->", "=>", ">"), at) or text[at] == "→"):
-        hint = THEN
+        hint = island_hint
     elif text[at] == "\\":
         hint = "escapes stand inside strings and prefixed names only"
-    where = "in SEQ ( … )" if island else "here"
+    where = f"in {island} ( … )" if island else "here"
     return BadCharacter(character=_shown(text[at]), where=where, hint=hint, span=span)
 
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from spaseq.errors import NOWHERE, InvalidArgument, QueryError, Span
-from spaseq.syntax.ast import AskQuery, ConstructQuery, DescribeQuery, SelectQuery, SparqlQuery, SpaseqQuery
-from spaseq.syntax.dialects.base import Dialect, find_dialect
+from spaseq.syntax.ast import (
+    AskQuery,
+    ConstructQuery,
+    DescribeQuery,
+    SelectQuery,
+    SparqlQuery,
+)
+from spaseq.syntax.dialect import SPARQL, Dialect
 from spaseq.syntax.errors import PathInsteadOfQuery, TooDeep
 from spaseq.syntax.expected import syntax_error
 from spaseq.syntax.lalr import Rejected, run
-from spaseq.syntax.lexer import Lexer, Vocabulary, blank_node_labels, read_source, without_surrogates
+from spaseq.syntax.lexer import Lexer, blank_node_labels, read_source, without_surrogates
 
 MAX_DEPTH = 200
 """How deep a tree may be; a list of parts counts as a level of its own.
@@ -22,33 +27,19 @@ Every later stage recurses over the tree, up to five Python frames to a level, a
 """
 
 
-def parse(text: str, *, dialect: str = "spaseq", name: str = "query", base: str | None = None) -> SpaseqQuery:
-    """Parse a SPAseq query.
-
-    ``name`` is the file name that errors show; ``base`` is what relative IRIs are resolved against when
-    the query has no BASE.
-
-    >>> query = parse('''SELECT * FROM STREAM S <urn:s>
-    ...                  WHERE { SEQ (A; B+) DEFINE GPM A ON S { ?x <urn:p> ?y }
-    ...                                      DEFINE GPM B ON S { ?x <urn:q> ?z } }''')
-    >>> query.where[0].operators
-    (';',)
-    """
-    found = parse_dialect(text, find_dialect(dialect), name, base)
-    if not isinstance(found, SpaseqQuery):
-        raise InvalidArgument(f"`parse` gives SPAseq queries; for `{dialect}` use `parse_dialect`")
-    return found
-
-
 def parse_sparql(text: str, name: str = "query", base: str | None = None) -> SparqlQuery:
     """Parse a SPARQL 1.1 query."""
-    found = parse_dialect(text, find_dialect("sparql"), name, base)
+    found = parse_dialect(text, SPARQL, name, base)
     assert isinstance(found, (SelectQuery, ConstructQuery, AskQuery, DescribeQuery))
     return found
 
 
-def parse_dialect(text: str, dialect: Dialect, name: str, base: str | None) -> object:
-    """Parse a query of any dialect; the tree's type is the dialect's."""
+def parse_dialect(text: str, dialect: Dialect, name: str = "query", base: str | None = None) -> object:
+    """Parse a query of any dialect; the tree's type is the dialect's.
+
+    ``name`` is the file name that errors show; ``base`` is what relative IRIs are resolved against when
+    the query has no BASE.
+    """
     if not isinstance(text, str):
         raise InvalidArgument(f"a query is a text, not {text!r}; read a file with Path(…).read_text()")
     try:
@@ -84,17 +75,12 @@ def _parse(text: str, dialect: Dialect, base: str | None) -> object:
     source = read_source(text)
     actions = dialect.actions(base=base, taken_labels=blank_node_labels(source.text))
     try:
-        tree = run(dialect.table, Lexer(source, _vocabulary(dialect.name)), actions)
+        tree = run(dialect.table, Lexer(source, dialect.vocabulary), actions)
     except Rejected as rejected:
-        raise syntax_error(rejected, text, dialect.name) from None
+        raise syntax_error(rejected, text, dialect.wording) from None
     _check_depth(tree)
     _raise_all(actions.errors + dialect.check(tree))
     return tree
-
-
-@cache
-def _vocabulary(name: str) -> Vocabulary:
-    return find_dialect(name).vocabulary
 
 
 def _raise_all(found: list[QueryError]) -> None:

@@ -15,7 +15,6 @@ from spaseq.errors import QueryError
 from spaseq.syntax.ast import (
     BindClause,
     FilterClause,
-    GpmDefinition,
     GraphClause,
     Group,
     GroupElement,
@@ -23,12 +22,10 @@ from spaseq.syntax.ast import (
     MinusClause,
     Modifiers,
     OptionalClause,
-    SelectClause,
     SelectItem,
     SelectQuery,
     ServiceClause,
     SparqlQuery,
-    SpaseqQuery,
     SubSelect,
     Triples,
     UnionClause,
@@ -46,14 +43,11 @@ from spaseq.syntax.errors import (
 )
 
 _USE_HAVING = "aggregates stand in SELECT, HAVING and ORDER BY; filter groups with HAVING or use a sub-SELECT"
-_USE_OWN_FILTER = (
-    "a function over iterations stands in a FILTER or BIND of the GPM itself, not in a nested group"
-)
 
 
 def check_sparql(query: SparqlQuery) -> list[QueryError]:
     """All static errors of a SPARQL query."""
-    rules = _Rules(_USE_HAVING)
+    rules = Rules(_USE_HAVING)
     if isinstance(query, SelectQuery):
         rules.select(query)
     else:
@@ -61,22 +55,7 @@ def check_sparql(query: SparqlQuery) -> list[QueryError]:
     return rules.errors
 
 
-def check_spaseq(query: SpaseqQuery) -> list[QueryError]:
-    """All static errors that SPARQL's rules find in a SPAseq query; what GPMs mean is checked later."""
-    rules = _Rules(_USE_OWN_FILTER)
-    scope: set[str] = set()
-    for clause in query.where:
-        if isinstance(clause, GpmDefinition):
-            scope |= rules.group(clause.pattern, iterations=True)
-    if isinstance(query.form, SelectClause):
-        rules.names(query.form.items or (), scope)
-        for item in query.form.items or ():
-            if item.expression is not None:
-                rules.expression(item.expression, "")
-    return rules.errors
-
-
-class _Rules:
+class Rules:
     """One pass over one query; ``misplaced`` is the cure for an aggregate in a wrong place."""
 
     def __init__(self, misplaced: str) -> None:

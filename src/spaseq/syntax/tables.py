@@ -53,10 +53,9 @@ class Table:
 
 
 @cache
-def load_table(files: tuple[str, ...], start: str) -> Table:
+def load_table(files: tuple[Path, ...], start: str) -> Table:
     """The table of the grammar that these files make up, from the cache if it is there."""
-    folder = Path(__file__).parent / "grammar"
-    grammar = "\n".join((folder / name).read_text("utf-8") for name in files)
+    grammar = "\n".join(path.read_text("utf-8") for path in files)
     digest = hashlib.sha256(f"{FORMAT}\0{start}\0{grammar}".encode()).hexdigest()[:24]
     path = cache_directory() / f"grammar-{digest}.json"
     try:

@@ -14,8 +14,10 @@ from pyoxigraph import Literal, NamedNode
 
 from spaseq.algebra import expressions as ex
 from spaseq.algebra import patterns as pt
+from spaseq.languages.spaseq import printer, tree
+from spaseq.languages.spaseq.dialect import DIALECT
 from spaseq.syntax import ast, format_query
-from spaseq.syntax.dialects.base import find_dialect
+from spaseq.syntax.dialect import SPARQL
 from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
 from spaseq.syntax.lexer import Lexer, read_source
 
@@ -302,35 +304,35 @@ class _Maker:
 
     # --- SPAseq queries ---
 
-    def step(self, depth: int) -> ast.Step:
+    def step(self, depth: int) -> tree.Step:
         kind = self.draw(st.integers(0, 3)) if depth > 0 else 0
 
-        def inner() -> ast.Step:
+        def inner() -> tree.Step:
             return self.step(depth - 1)
 
         if kind == 1:
-            return ast.Conjunction(self.several(inner, 2, 3))
+            return tree.Conjunction(self.several(inner, 2, 3))
         if kind == 2:
-            return ast.Disjunction(self.several(inner, 2, 3))
+            return tree.Disjunction(self.several(inner, 2, 3))
         if kind == 3:
             mark = self.one_of("+{?!")
             between = self.one_of(("", ",", ";", ":")) if mark in "+{" else ""
             if mark == "{":
                 most = None if self.maybe(3) else self.number()
-                return ast.Quantified(inner(), mark, self.number(), most, between)
-            return ast.Quantified(inner(), mark, between=between)
-        return ast.Name(self.one_of(GPM_NAMES))
+                return tree.Quantified(inner(), mark, self.number(), most, between)
+            return tree.Quantified(inner(), mark, between=between)
+        return tree.Name(self.one_of(GPM_NAMES))
 
-    def sequence(self) -> ast.SequenceExpression:
+    def sequence(self) -> tree.SequenceExpression:
         steps = self.several(lambda: self.step(3), 1, 4)
-        return ast.SequenceExpression(steps, tuple(self.one_of(",;:") for _ in steps[1:]))
+        return tree.SequenceExpression(steps, tuple(self.one_of(",;:") for _ in steps[1:]))
 
-    def form(self) -> ast.SelectClause | ast.Construct | ast.Ask:
+    def form(self) -> ast.SelectClause | tree.Construct | tree.Ask:
         kind = self.draw(st.integers(0, 3))
         if kind == 0:
-            return ast.Ask()
+            return tree.Ask()
         if kind == 1:
-            return ast.Construct(self.triples(paths=False, least=0))
+            return tree.Construct(self.triples(paths=False, least=0))
 
         def item() -> ast.SelectItem:
             if self.maybe():
@@ -340,29 +342,29 @@ class _Maker:
         items = None if self.maybe(3) else self.several(item, 1, 3)
         return ast.SelectClause(items, self.one_of(("", "DISTINCT")))
 
-    def window(self) -> ast.WindowClause:
+    def window(self) -> tree.WindowClause:
         unit = self.one_of(("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "EVENT"))
         size = 1 if self.maybe(2) else self.number()
         start = ex.Constant(
             Literal("2020-01-01T00:00:00Z", datatype=NamedNode(NAMESPACES["xsd"] + "dateTime"))
         )
-        return ast.WindowClause(size, unit, self.maybe(), start if self.maybe(3) else None)
+        return tree.WindowClause(size, unit, self.maybe(), start if self.maybe(3) else None)
 
-    def spaseq_query(self) -> ast.SpaseqQuery:
-        def definition() -> ast.GpmDefinition:
-            return ast.GpmDefinition(
+    def spaseq_query(self) -> tree.SpaseqQuery:
+        def definition() -> tree.GpmDefinition:
+            return tree.GpmDefinition(
                 self.one_of(GPM_NAMES), self.one_of(("S1", "a", "Stream")), self.group(2, sums=True)
             )
 
-        def clause() -> ast.SequenceExpression | ast.GpmDefinition:
+        def clause() -> tree.SequenceExpression | tree.GpmDefinition:
             return self.sequence() if self.maybe(4) else definition()
 
         streams = self.several(
-            lambda: ast.StreamDeclaration(self.one_of(("S1", "a", "On")), self.iri()), 1, 3
+            lambda: tree.StreamDeclaration(self.one_of(("S1", "a", "On")), self.iri()), 1, 3
         )
         window = self.window() if self.maybe(6) else None
         partition = self.several(self.var, 0, 2)
-        return ast.SpaseqQuery(
+        return tree.SpaseqQuery(
             self.form(), streams, self.several(clause, 0, 4), window, partition, self.prologue
         )
 
@@ -374,7 +376,7 @@ def sparql_queries(draw: Callable[[st.SearchStrategy[Any]], Any]) -> ast.SparqlQ
 
 
 @st.composite
-def spaseq_queries(draw: Callable[[st.SearchStrategy[Any]], Any]) -> ast.SpaseqQuery:
+def spaseq_queries(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tree.SpaseqQuery:
     """Random SPAseq texts' trees; the parser accepts them, later checks need not."""
     return _Maker(draw, spaseq=True).spaseq_query()
 
@@ -382,9 +384,11 @@ def spaseq_queries(draw: Callable[[st.SearchStrategy[Any]], Any]) -> ast.SpaseqQ
 @st.composite
 def broken_texts(draw: Callable[[st.SearchStrategy[Any]], Any], *, dialect: str) -> str:
     """The text of a random query with a few tokens deleted, doubled, swapped or cut in half."""
-    query = draw(spaseq_queries() if dialect == "spaseq" else sparql_queries())
-    text = format_query(query)
-    words = [token.text for token in Lexer(read_source(text), find_dialect(dialect).vocabulary)][:-1]
+    if dialect == "spaseq":
+        text, vocabulary = printer.format_query(draw(spaseq_queries())), DIALECT.vocabulary
+    else:
+        text, vocabulary = format_query(draw(sparql_queries())), SPARQL.vocabulary
+    words = [token.text for token in Lexer(read_source(text), vocabulary)][:-1]
     for _ in range(draw(st.integers(1, 3))):
         if not words:
             break

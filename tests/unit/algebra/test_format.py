@@ -8,7 +8,7 @@ from pyoxigraph import Quad, QuerySolutions, Store
 from spaseq.algebra.expressions import Constant, GpmFunction, Iterated, Var
 from spaseq.algebra.format import format_expression, format_pattern
 from spaseq.algebra.patterns import Pattern, Project
-from spaseq.lowering.sparql import lower_query
+from spaseq.languages.sparql import lower_query
 from spaseq.model.events import triples_from
 from spaseq.syntax import parse_sparql
 

@@ -6,7 +6,7 @@ import pytest
 
 from spaseq.algebra.patterns import Pattern, Project
 from spaseq.algebra.scope import certainly_bound, in_scope, mentioned
-from spaseq.lowering.sparql import lower_query
+from spaseq.languages.sparql import lower_query
 from spaseq.syntax import parse_sparql
 
 

@@ -17,7 +17,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.rdfs import rdfs_closure
 from spaseq.errors import InvalidArgument, LimitReached
-from spaseq.lowering.sparql import lower_query
+from spaseq.languages.sparql import lower_query
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import triples_from
 from spaseq.syntax import parse_sparql

@@ -16,7 +16,7 @@ from spaseq.columnar.needs import needed_predicates
 from spaseq.columnar.plan import PatternPlan, compile_pattern
 from spaseq.columnar.views import Views
 from spaseq.errors import InvalidArgument
-from spaseq.lowering.sparql import lower_query
+from spaseq.languages.sparql import lower_query
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import triples_from
 from spaseq.model.mappings import MappingTable

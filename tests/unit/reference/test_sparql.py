@@ -7,7 +7,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from spaseq.algebra.expressions import Expression
 from spaseq.algebra.patterns import Pattern
-from spaseq.lowering.sparql import lower_group, lower_query
+from spaseq.languages.sparql import lower_group, lower_query
 from spaseq.reference.sparql import holds, solutions, unwrap, value_of, wrap
 from spaseq.syntax import ast, parse_sparql
 

@@ -6,12 +6,12 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Triple
 
 from spaseq.algebra.events import EventWindow, TimeWindow, Window
-from spaseq.lowering.spaseq import lower
+from spaseq.languages.spaseq.dialect import parse
+from spaseq.languages.spaseq.query import lower
 from spaseq.model.events import GraphEvent
 from spaseq.reference.partitions import keys_of
 from spaseq.reference.runs import Numbered
 from spaseq.reference.windows import frames
-from spaseq.syntax.parser import parse
 
 
 def events(*times: int) -> tuple[Numbered, ...]:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from spaseq.errors import InvalidArgument, QueryError
-from spaseq.syntax import errors, parse, parse_sparql
+from spaseq.languages.spaseq.dialect import parse
+from spaseq.syntax import errors, parse_sparql
 from spaseq.syntax.parser import MAX_DEPTH
 
 HEAD = "PREFIX ex: <http://ex/> PREFIX foaf: <http://foaf/>\n"
@@ -239,18 +240,6 @@ def test_a_place_after_codepoint_escapes_is_right() -> None:
     with pytest.raises(errors.UnexpectedToken) as caught:
         parse_sparql("SELECT ?\\u0061 { ?\\u0061 ?b } }")
     assert caught.value.column == 29
-
-
-def test_parse_refuses_a_dialect_of_another_tree() -> None:
-    """`parse` promises a SPAseq query and keeps the promise."""
-    with pytest.raises(InvalidArgument, match="parse_dialect"):
-        parse("ASK {}", dialect="sparql")
-
-
-def test_an_unknown_dialect_is_an_invalid_argument() -> None:
-    """The message lists the dialects there are."""
-    with pytest.raises(InvalidArgument, match="did you mean `spaseq`"):
-        parse("ASK {}", dialect="spasec")
 
 
 @pytest.mark.parametrize("text", ["SELECT * { } x.rq", "x" * 10_000, "a\0b", "no such file"])

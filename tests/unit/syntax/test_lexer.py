@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from spaseq.syntax.dialects.base import find_dialect
+from spaseq.languages.spaseq.dialect import DIALECT as SPASEQ
+from spaseq.syntax.dialect import SPARQL
 from spaseq.syntax.errors import BadCharacter, BadEscape, UnterminatedString
 from spaseq.syntax.lexer import Lexer, Token, read_source, string_value
 
 
 def lex(text: str, dialect: str = "spaseq") -> list[Token]:
     """The tokens of a text, without the end."""
-    return list(Lexer(read_source(text), find_dialect(dialect).vocabulary))[:-1]
+    return list(Lexer(read_source(text), (SPASEQ if dialect == "spaseq" else SPARQL).vocabulary))[:-1]
 
 
 def kinds(text: str, dialect: str = "spaseq") -> list[str]:

@@ -18,9 +18,18 @@ from spaseq.algebra.expressions import (
     Var,
 )
 from spaseq.algebra.patterns import Inverse, Link, NegatedSet, Path, PathAlternative, PathRepeat, PathSequence
-from spaseq.syntax import format_query, parse, parse_sparql
-from spaseq.syntax.ast import Conjunction, Disjunction, Name, Quantified, SequenceExpression
-from spaseq.syntax.printer import format_expression, format_group, format_path, format_sequence
+from spaseq.languages.spaseq import printer
+from spaseq.languages.spaseq.dialect import parse
+from spaseq.languages.spaseq.printer import format_sequence
+from spaseq.languages.spaseq.tree import (
+    Conjunction,
+    Disjunction,
+    Name,
+    Quantified,
+    SequenceExpression,
+)
+from spaseq.syntax import format_query, parse_sparql
+from spaseq.syntax.printer import format_expression, format_group, format_path
 
 A, B, C = Var("a"), Var("b"), Var("c")
 ONE = Constant(Literal(1))
@@ -34,7 +43,7 @@ def test_a_spaseq_query_is_laid_out_in_lines() -> None:
         partition by (?x) where seq ((A);(B|C)+) {
         define gpm A on S { ?x ex:p 1, 2; a ex:T . ?y ex:q "\\u00e9\\n" filter((?y > 3) && (?x = 1)) }
         define gpm B on S { optional { ?x ex:r ?z } bind(((1+2)*3) as ?k) } define gpm C on S { } }"""
-    assert format_query(parse(text)) == (
+    assert printer.format_query(parse(text)) == (
         """\
 PREFIX ex: <http://ex/>
 SELECT ?x (COUNT(B) AS ?n)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from spaseq.languages.spaseq.dialect import DIALECT as SPASEQ
 from spaseq.syntax.builder.base import Building
-from spaseq.syntax.dialects.base import dialect_names, find_dialect
+from spaseq.syntax.dialect import SPARQL, Dialect
 from spaseq.syntax.lalr import run
 from spaseq.syntax.lexer import Lexer, read_source
 from spaseq.syntax.tables import compile_grammar, load_table
@@ -46,10 +47,9 @@ def test_a_grammar_with_a_conflict_is_refused() -> None:
         compile_grammar('start: "x" | start "," start', "start")
 
 
-@pytest.mark.parametrize("name", dialect_names())
-def test_every_rule_has_an_action(name: str) -> None:
+@pytest.mark.parametrize("dialect", [SPARQL, SPASEQ], ids=lambda dialect: dialect.name)
+def test_every_rule_has_an_action(dialect: Dialect) -> None:
     """A rule that is no list and hands nothing through is built by a method of the dialect's builder."""
-    dialect = find_dialect(name)
     assert issubclass(dialect.actions, Building)
     missing = {
         rule.action
@@ -61,7 +61,7 @@ def test_every_rule_has_an_action(name: str) -> None:
 
 def test_the_second_start_reads_the_cache_and_needs_no_lark(cache: Path) -> None:
     """One process builds the table, the next parses without importing Lark."""
-    code = f"import sys; from spaseq.syntax import parse; parse({QUERY!r}); print('lark' in sys.modules)"
+    code = f"import sys; from spaseq.languages.spaseq.dialect import parse; parse({QUERY!r}); print('lark' in sys.modules)"
     assert start_python(code, cache) == "True"
     assert [path.suffix for path in cache.iterdir()] == [".json"]
     assert start_python(code, cache) == "False"
@@ -75,7 +75,7 @@ def test_importing_the_syntax_imports_no_lark(cache: Path) -> None:
 @pytest.mark.parametrize("damage", ["", "{}", '{"rows": 3}', "[1]"])
 def test_a_damaged_cache_file_is_rebuilt(cache: Path, damage: str) -> None:
     """A file that was cut off or overwritten costs time, not correctness."""
-    dialect = find_dialect("sparql")
+    dialect = SPARQL
     whole = dialect.table
     (file,) = cache.iterdir()
     file.write_text(damage, "utf-8")
@@ -90,7 +90,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path, monkeypatch:
     blocked.write_text("a file, not a directory")
     monkeypatch.setenv("SPASEQ_CACHE_DIR", str(blocked / "cache"))
     load_table.cache_clear()
-    dialect = find_dialect("spaseq")
+    dialect = SPASEQ
     actions = dialect.actions()
     assert run(dialect.table, Lexer(read_source(QUERY), dialect.vocabulary), actions) is not None
     load_table.cache_clear()

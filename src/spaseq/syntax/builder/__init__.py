@@ -1,6 +1,5 @@
 """From the parts of a grammar rule to nodes of the AST: one method for each rule, one module for each concern."""
 
 from spaseq.syntax.builder.queries import SparqlActions
-from spaseq.syntax.builder.spaseq import SpaseqActions
 
-__all__ = ["SparqlActions", "SpaseqActions"]
+__all__ = ["SparqlActions"]

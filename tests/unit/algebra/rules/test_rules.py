@@ -12,8 +12,8 @@ from spaseq.algebra.rules.order_edges import cost, order_edges
 from spaseq.algebra.rules.push_filters import push_filters, pushed
 from spaseq.algebra.rules.push_window import push_window
 from spaseq.algebra.rules.split_filters import split_filters
-from spaseq.lowering.spaseq import lower
-from spaseq.syntax.parser import parse
+from spaseq.languages.spaseq.dialect import parse
+from spaseq.languages.spaseq.query import lower
 
 
 def lowered(sequence: str, *patterns: str, partition: str = "") -> EventQuery:

@@ -1,35 +1,40 @@
-"""What a dialect is: a grammar over the SPARQL core, the words its lexer knows, and how its nodes are built."""
+"""What the syntax of a language is: a grammar over the SPARQL core, the words its lexer knows, how its nodes are built."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib import import_module
-from pkgutil import iter_modules
-from typing import Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
 
-from spaseq import errors
+from spaseq.errors import QueryError
+from spaseq.syntax.builder import SparqlActions
 from spaseq.syntax.builder.base import Building
+from spaseq.syntax.expected import Wording
 from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
 from spaseq.syntax.lexer import Vocabulary
+from spaseq.syntax.rules import check_sparql
 from spaseq.syntax.tables import Table, load_table
 
+SPARQL_GRAMMAR: Final = Path(__file__).with_name("sparql.lark")
+"""The grammar that every language starts from."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Dialect:
-    """A query language over the SPARQL core.
+    """The syntax of one language.
 
-    ``grammar`` names the files of ``syntax/grammar`` in the order they are read; ``classes`` maps further
-    words to the token class that the grammar declares for them; the fields below it are explained in
-    `Vocabulary`. ``check`` finds the static errors of a finished tree.
+    ``grammar`` are the grammar files in the order they are read; ``classes`` maps further words to the token class
+    that the grammar declares for them; the fields from ``words_after`` to ``island_hint`` are explained in `Vocabulary`.
+    ``check`` finds the static errors of a finished tree, ``wording`` words its syntax errors.
     """
 
     name: str
-    grammar: tuple[str, ...]
+    grammar: tuple[Path, ...]
     start: str
     actions: type[Building]
-    check: Callable[[Any], list[errors.QueryError]]
+    check: Callable[[Any], list[QueryError]]
     classes: Mapping[str, str] = field(default_factory=dict)
     words_after: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     names_after: frozenset[str] = frozenset()
@@ -37,13 +42,15 @@ class Dialect:
     soft_words: Mapping[str, str] = field(default_factory=dict)
     called_words: frozenset[str] = frozenset()
     counts_names: frozenset[str] = frozenset()
+    island_hint: str = ""
+    wording: Wording = field(default_factory=Wording)
     default_base: str | None = None
 
     @property
     def table(self) -> Table:
         return load_table(self.grammar, self.start)
 
-    @property
+    @cached_property
     def vocabulary(self) -> Vocabulary:
         """The lexer's tables; the keywords are the words that the grammar quotes."""
         words = {word: word for word in self.table.literals if word.isupper()}
@@ -57,24 +64,17 @@ class Dialect:
             self.soft_words,
             self.called_words,
             self.counts_names,
+            self.island_hint,
         )
 
 
-@cache
-def find_dialect(name: str) -> Dialect:
-    """The dialect of that name: the module of this package that is called so describes it."""
-    if name not in dialect_names():
-        hint = errors.did_you_mean(name, dialect_names())
-        raise errors.InvalidArgument(
-            f"no dialect `{name}`{hint}; there are: {errors.listed(dialect_names())}"
-        )
-    found = import_module(f"spaseq.syntax.dialects.{name}").DIALECT
-    assert isinstance(found, Dialect)
-    return found
-
-
-@cache
-def dialect_names() -> tuple[str, ...]:
-    """The names of all dialects: one module of this package each, beside this one."""
-    package = import_module("spaseq.syntax.dialects")
-    return tuple(sorted(module.name for module in iter_modules(package.__path__) if module.name != "base"))
+SPARQL: Final = Dialect(
+    name="sparql",
+    grammar=(SPARQL_GRAMMAR,),
+    start="sparql_query",
+    actions=SparqlActions,
+    check=check_sparql,
+    # A query without BASE gets one from its surroundings (SPARQL 1.1, 4.1.1.2); text alone has none.
+    default_base="http://base.invalid/",
+)
+"""Plain SPARQL 1.1 queries."""

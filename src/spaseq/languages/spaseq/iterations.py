@@ -9,7 +9,8 @@ from spaseq.algebra.expressions import Aggregate, Expression, GpmFunction, Itera
 from spaseq.algebra.rules.classify_variables import homes
 from spaseq.algebra.visibility import Visibility
 from spaseq.errors import listed
-from spaseq.lowering.errors import (
+from spaseq.languages.report import Report
+from spaseq.languages.spaseq.errors import (
     AggregateOutsideRepetition,
     IterationsNotYetKnown,
     NeedsHome,
@@ -18,7 +19,6 @@ from spaseq.lowering.errors import (
     UnknownStep,
     UnsupportedAggregate,
 )
-from spaseq.lowering.spaseq.report import Report
 from spaseq.syntax.printer import format_expression
 
 OVER_ITERATIONS = frozenset({"SUM", "AVG", "MIN", "MAX", "GROUP_CONCAT"})

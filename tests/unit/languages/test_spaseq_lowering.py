@@ -24,9 +24,9 @@ from spaseq.algebra.events import (
 from spaseq.algebra.rules.classify_variables import classify_variables
 from spaseq.algebra.scope import in_scope
 from spaseq.errors import QueryError
-from spaseq.lowering.spaseq import lower
+from spaseq.languages.spaseq.dialect import parse
+from spaseq.languages.spaseq.query import lower
 from spaseq.planner import compile_query
-from spaseq.syntax.parser import parse
 
 
 def text(sequence: str, *patterns: str, rest: str = "WITHIN 1 MINUTE", form: str = "SELECT *") -> str:

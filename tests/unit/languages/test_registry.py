@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import spaseq
-from spaseq import InvalidArgument, lowering
-from spaseq.lowering.languages import find_language, language_names, language_of
+from spaseq import InvalidArgument, languages
+from spaseq.languages.registry import find_language, language_names, language_of
 
 QUERY = """SELECT * WITHIN 5 SECONDS FROM STREAM S <urn:s>
 WHERE { SEQ (A ; B) DEFINE GPM A ON S { ?s <urn:p> ?o } DEFINE GPM B ON S { ?s <urn:q> ?o } }"""
-TOY = """from spaseq.lowering.languages import Language
-from spaseq.lowering.spaseq.query import compile_text
+TOY = """from spaseq.languages.registry import Language
+from spaseq.languages.spaseq.query import compile_text
 
 def pairs(text, name):
     first, second = text.split("THEN")
@@ -32,11 +32,11 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A language in a package beside the others."""
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "__init__.py").write_text(TOY)
-    monkeypatch.setattr(lowering, "__path__", [*lowering.__path__, str(tmp_path)])
+    monkeypatch.setattr(languages, "__path__", [*languages.__path__, str(tmp_path)])
     language_names.cache_clear()
     find_language.cache_clear()
     yield
-    sys.modules.pop("spaseq.lowering.toy", None)
+    sys.modules.pop("spaseq.languages.toy", None)
     language_names.cache_clear()
     find_language.cache_clear()
 

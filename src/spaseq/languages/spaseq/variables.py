@@ -18,7 +18,9 @@ from spaseq.algebra.visibility import (
     result_variables,
 )
 from spaseq.errors import Span, did_you_mean, listed
-from spaseq.lowering.errors import (
+from spaseq.languages.report import Report
+from spaseq.languages.spaseq import tree
+from spaseq.languages.spaseq.errors import (
     AssignsBoundVariable,
     ExistsNeedsEvent,
     HiddenByNegation,
@@ -30,9 +32,8 @@ from spaseq.lowering.errors import (
     UnboundTemplate,
     UnboundVariable,
 )
-from spaseq.lowering.spaseq.gpm import TopLevelBind, spans_of
-from spaseq.lowering.spaseq.iterations import Rough, check_iterations
-from spaseq.lowering.spaseq.report import Report
+from spaseq.languages.spaseq.gpm import TopLevelBind, spans_of
+from spaseq.languages.spaseq.iterations import Rough, check_iterations
 from spaseq.syntax import ast
 
 
@@ -187,7 +188,7 @@ class Variables:
                     self._check_result(node, taken, UnboundSelection)
             taken.add(name)
 
-    def check_template(self, template: ast.Construct) -> None:
+    def check_template(self, template: tree.Construct) -> None:
         known = set(result_variables(self.sequence))
         for triple in template.template:
             for node in (triple.subject, triple.predicate, triple.object):

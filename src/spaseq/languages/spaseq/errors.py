@@ -441,15 +441,6 @@ class TooManyChoices(QueryError):
     )
 
 
-class TooManyMoves(QueryError):
-    """Steps in a row that may be missing, with more ways past them than are compiled."""
-
-    code = "SPQ526"
-    message_template = "there are more than {limit:,} ways past the steps that may be missing"
-    label_template = "too many `?`, `*` or `!` in a row"
-    cure_template = "put a step that must occur between them, or leave some out; `SPASEQ_SETTINGS=max_moves={more}` allows more"
-
-
 # --- window -------------------------------------------------------------------------------------
 
 
@@ -499,24 +490,6 @@ class NoWindow(QueryWarning):
     message_template = "the query has no WITHIN, so its state grows without bound"
     label_template = "no window"
     cure_template = "add `WITHIN n MINUTES` (or EVENTS) unless the input is small and finite"
-
-
-class NotPartitionable(QueryWarning):
-    """A query that cannot be spread over workers without changing its meaning."""
-
-    code = "SPW102"
-    message_template = "the query runs in one piece: {reason}"
-    label_template = "cannot be partitioned"
-    cure_template = "{cure}"
-
-
-class OutsideFastPath(QueryWarning):
-    """A pattern with a part that the columns cannot compute; pyoxigraph does, exactly but slower."""
-
-    code = "SPW103"
-    message_template = "pattern `{gpm}` leaves the fast path with {parts}: {reason}"
-    label_template = "not computed by columns alone"
-    cure_template = "the result is exact; for speed on large streams, compare plain values instead"
 
 
 class UnusedStream(QueryWarning):

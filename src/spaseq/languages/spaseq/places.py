@@ -21,7 +21,8 @@ from spaseq.algebra.events import (
     inner_steps,
 )
 from spaseq.algebra.structure import possible_first, possible_last, possible_later
-from spaseq.lowering.errors import (
+from spaseq.languages.report import Report
+from spaseq.languages.spaseq.errors import (
     BadGap,
     DefaultOperatorUnclear,
     LeadingNegationInEventWindow,
@@ -29,7 +30,6 @@ from spaseq.lowering.errors import (
     TrailingNegationInEventWindow,
     TrailingNegationNeedsWindow,
 )
-from spaseq.lowering.spaseq.report import Report
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,23 +9,22 @@ import pytest
 from pyoxigraph import Literal, NamedNode
 
 from spaseq.algebra.expressions import Aggregate, Arithmetic, Compare, Constant, GpmFunction, Iterated, Var
-from spaseq.syntax import format_query, parse
-from spaseq.syntax.ast import (
+from spaseq.languages.spaseq.dialect import parse
+from spaseq.languages.spaseq.printer import format_query
+from spaseq.languages.spaseq.tree import (
     Ask,
     Conjunction,
     Construct,
     Disjunction,
-    FilterClause,
     GpmDefinition,
-    Group,
     Name,
     Quantified,
-    SelectClause,
     SequenceExpression,
     SpaseqQuery,
     Step,
     WindowClause,
 )
+from spaseq.syntax.ast import FilterClause, Group, SelectClause
 
 QUERIES = sorted((Path(__file__).parent / "queries").glob("*.spaseq"))
 

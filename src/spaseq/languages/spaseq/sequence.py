@@ -1,6 +1,6 @@
 """The SEQ clause: from its syntax to steps, with the rules on marks, bounds and gaps of single steps.
 
-What depends on where a step stands among the others is checked in `spaseq.lowering.spaseq.places`.
+What depends on where a step stands among the others is checked in `spaseq.languages.spaseq.places`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from spaseq.algebra.events import (
     choice_count,
 )
 from spaseq.errors import Span
-from spaseq.lowering.errors import (
+from spaseq.languages.report import Report
+from spaseq.languages.spaseq import tree
+from spaseq.languages.spaseq.durations import MAX_DURATION, microseconds
+from spaseq.languages.spaseq.errors import (
     BadBounds,
     BadGap,
     LongestGroup,
@@ -45,33 +48,30 @@ from spaseq.lowering.errors import (
     RepeatedRepetition,
     TooManyChoices,
 )
-from spaseq.lowering.spaseq.durations import MAX_DURATION, microseconds
-from spaseq.lowering.spaseq.report import Report
 from spaseq.settings import settings
-from spaseq.syntax import ast
 
 MAX_ITERATIONS = 1_000_000
 """The largest bound of a quantifier; above it a user most likely means ``{m,}``."""
 MAX_ITEMS = 8
 """The most items of a PERMUTE: its automaton has a state for every set of them."""
 
-GpmOf = Callable[[ast.Name], Gpm]
+GpmOf = Callable[[tree.Name], Gpm]
 
 
-def names(step: ast.Step | ast.SequenceExpression) -> tuple[ast.Name, ...]:
+def names(step: tree.Step | tree.SequenceExpression) -> tuple[tree.Name, ...]:
     """The GPM names of a step, left to right."""
     match step:
-        case ast.Name():
+        case tree.Name():
             return (step,)
-        case ast.Conjunction(parts) | ast.Disjunction(parts) | ast.SequenceExpression(parts):
+        case tree.Conjunction(parts) | tree.Disjunction(parts) | tree.SequenceExpression(parts):
             return tuple(name for part in parts for name in names(part))
-        case ast.Quantified(body) | ast.Gapped(body):
+        case tree.Quantified(body) | tree.Gapped(body):
             return names(body)
-        case ast.StepGroup(sequence) | ast.Permute(sequence):
+        case tree.StepGroup(sequence) | tree.Permute(sequence):
             return names(sequence)
 
 
-def lower_sequence(written: ast.SequenceExpression, gpm: GpmOf, report: Report) -> Sequence:
+def lower_sequence(written: tree.SequenceExpression, gpm: GpmOf, report: Report) -> Sequence:
     """The steps of SEQ; ``gpm`` gives the lowered pattern of a name."""
     return _Steps(gpm, report).sequence(written)
 
@@ -84,16 +84,16 @@ class _Steps:
         self._report = report
         self._numbers: Iterator[int] = count()
 
-    def sequence(self, written: ast.SequenceExpression) -> Sequence:
+    def sequence(self, written: tree.SequenceExpression) -> Sequence:
         operators = (None, *(Contiguity(operator) for operator in written.operators))
         steps = tuple(map(self._step, written.steps, operators))
         if not any(step.positive for step in steps):
             self._report.error(NoPositiveStep(span=written.span))
         return Sequence(steps)
 
-    def _step(self, written: ast.Step, operator: Contiguity | None) -> Step:
+    def _step(self, written: tree.Step, operator: Contiguity | None) -> Step:
         number, span, gap = next(self._numbers), written.span, NO_GAP
-        if isinstance(written, ast.Gapped):
+        if isinstance(written, tree.Gapped):
             gap, written = self._gap(written.gap), written.body
         body, quantifier = self._quantified(written)
         self._check_choices(body, span)
@@ -110,8 +110,8 @@ class _Steps:
         if count > limit:
             self._report.error(TooManyChoices(span=span, count=count, limit=limit))
 
-    def _quantified(self, written: ast.Step) -> tuple[Body, Quantifier]:
-        if not isinstance(written, ast.Quantified):
+    def _quantified(self, written: tree.Step) -> tuple[Body, Quantifier]:
+        if not isinstance(written, tree.Quantified):
             return self._body(written), Once()
         self._check_mark(written)
         body = self._body(written.body)
@@ -127,20 +127,20 @@ class _Steps:
                 minimum = min(written.minimum, MAX_ITERATIONS)
                 return body, Repeat(minimum, written.maximum, between, gap, written.longest)
 
-    def _check_mark(self, step: ast.Quantified) -> None:
+    def _check_mark(self, step: tree.Quantified) -> None:
         """What a mark may stand on."""
         body, report = step.body, self._report
-        group = isinstance(body, (ast.StepGroup, ast.Permute))
+        group = isinstance(body, (tree.StepGroup, tree.Permute))
         if group and step.mark == "!":
             report.error(NegatedGroup(span=step.span))
         if group and step.longest:
             report.error(LongestGroup(span=step.span))
         if step.longest and step.between == ":":
             report.error(LongestSkipsAny(span=step.span))
-        if isinstance(body, ast.StepGroup) and _only_repeats(body.sequence, step.mark != "?"):
+        if isinstance(body, tree.StepGroup) and _only_repeats(body.sequence, step.mark != "?"):
             report.error(RepeatedRepetition(span=step.span))
 
-    def _check_bounds(self, step: ast.Quantified) -> None:
+    def _check_bounds(self, step: tree.Quantified) -> None:
         low, high = step.minimum, step.maximum
         bounds = f"{low}" if high == low else f"{low}," if high is None else f"{low},{high}"
         most = max(low, high or 0)
@@ -154,16 +154,16 @@ class _Steps:
 
     # --- bodies -----------------------------------------------------------------------------------
 
-    def _body(self, written: ast.Step) -> Body:
+    def _body(self, written: tree.Step) -> Body:
         match written:
-            case ast.StepGroup(sequence):
+            case tree.StepGroup(sequence):
                 return self.sequence(sequence)
-            case ast.Permute(sequence):
+            case tree.Permute(sequence):
                 return self._permute(sequence)
             case _:
                 return self._element(written)
 
-    def _permute(self, written: ast.SequenceExpression) -> Permute:
+    def _permute(self, written: tree.SequenceExpression) -> Permute:
         if not 2 <= len(written.steps) <= MAX_ITEMS:
             self._report.error(PermuteSize(span=written.span, number=len(written.steps), limit=MAX_ITEMS))
         if len(set(written.operators)) > 1:
@@ -175,29 +175,29 @@ class _Steps:
         )
         return Permute(items, operator)
 
-    def _item(self, written: ast.Step) -> Element:
-        if isinstance(written, (ast.Name, ast.Conjunction, ast.Disjunction)):
+    def _item(self, written: tree.Step) -> Element:
+        if isinstance(written, (tree.Name, tree.Conjunction, tree.Disjunction)):
             element = self._element(written)
             self._check_choices(element, written.span)
             return element
         self._report.error(PermuteItem(span=written.span))
         return Either(tuple(map(self._gpm, names(written))))
 
-    def _element(self, step: ast.Step) -> Element:
+    def _element(self, step: tree.Step) -> Element:
         match step:
-            case ast.Name():
+            case tree.Name():
                 return self._gpm(step)
-            case ast.Conjunction(parts):
+            case tree.Conjunction(parts):
                 return Both(tuple(map(self._part, parts)))
-            case ast.Disjunction(parts):
+            case tree.Disjunction(parts):
                 return Either(tuple(map(self._part, parts)))
             case _:
                 return self._part(step)
 
-    def _part(self, step: ast.Step) -> Element:
+    def _part(self, step: tree.Step) -> Element:
         """A part of a conjunction or disjunction: what only a whole step can have is an error here."""
         match step:
-            case ast.Quantified(body, mark):
+            case tree.Quantified(body, mark):
                 if mark == "!":
                     self._report.error(MisplacedNegation(span=step.span))
                 else:
@@ -205,24 +205,24 @@ class _Steps:
                     example = f"(A|B){shown}"
                     self._report.error(MisplacedQuantifier(span=step.span, mark=shown, example=example))
                 return self._part(body)
-            case ast.StepGroup(sequence) | ast.Permute(sequence):
+            case tree.StepGroup(sequence) | tree.Permute(sequence):
                 self._report.error(NestedSequence(span=step.span))
                 return Either(tuple(map(self._part, sequence.steps)))
-            case ast.Gapped(body):
+            case tree.Gapped(body):
                 return self._part(body)
             case _:
                 return self._element(step)
 
     # --- gaps -------------------------------------------------------------------------------------
 
-    def _gap(self, written: ast.Gap) -> Gap:
+    def _gap(self, written: tree.Gap) -> Gap:
         after = 0 if written.after is None else self._duration(written.after)
         within = None if written.within is None else self._duration(written.within)
         if within is not None and after > within:
             self._report.error(BadGap(span=written.span, reason="AFTER is longer than WITHIN"))
         return Gap(after, within)
 
-    def _duration(self, written: ast.Duration) -> int:
+    def _duration(self, written: tree.Duration) -> int:
         if written.unit == "EVENT":
             self._report.error(BadGap(span=written.span, reason="a gap is a time, not a number of events"))
             return 1
@@ -238,32 +238,32 @@ class _Steps:
         return min(length, MAX_DURATION)
 
 
-def _only_repeats(sequence: ast.SequenceExpression, repeated: bool) -> bool:
+def _only_repeats(sequence: tree.SequenceExpression, repeated: bool) -> bool:
     """True if iterations of this group could not be told apart, because one of its own repetitions is all it must have.
 
     Under ``?`` only a single quantified step is refused.
     """
-    if len(sequence.steps) == 1 and isinstance(_bare(sequence.steps[0]), ast.Quantified):
+    if len(sequence.steps) == 1 and isinstance(_bare(sequence.steps[0]), tree.Quantified):
         return True
     if not repeated:
         return False
     needed = [step for step in _flattened(sequence) if not _skippable(step)]
-    return len(needed) == 1 and isinstance(needed[0], ast.Quantified)
+    return len(needed) == 1 and isinstance(needed[0], tree.Quantified)
 
 
-def _bare(step: ast.Step) -> ast.Step:
-    return step.body if isinstance(step, ast.Gapped) else step
+def _bare(step: tree.Step) -> tree.Step:
+    return step.body if isinstance(step, tree.Gapped) else step
 
 
-def _flattened(sequence: ast.SequenceExpression) -> Iterator[ast.Step]:
+def _flattened(sequence: tree.SequenceExpression) -> Iterator[tree.Step]:
     """The steps of a group; parentheses without quantifier do not hide theirs."""
     for written in sequence.steps:
         step = _bare(written)
-        if isinstance(step, ast.StepGroup):
+        if isinstance(step, tree.StepGroup):
             yield from _flattened(step.sequence)
         else:
             yield step
 
 
-def _skippable(step: ast.Step) -> bool:
-    return isinstance(step, ast.Quantified) and (step.mark in "?!" or step.minimum == 0)
+def _skippable(step: tree.Step) -> bool:
+    return isinstance(step, tree.Quantified) and (step.mark in "?!" or step.minimum == 0)

@@ -28,7 +28,13 @@ from spaseq.algebra.patterns import Bgp
 from spaseq.algebra.structure import bounded_by_gaps
 from spaseq.algebra.visibility import Visibility, result_variables
 from spaseq.errors import QueryError, did_you_mean, listed, place
-from spaseq.lowering.errors import (
+from spaseq.languages.registry import Lowered
+from spaseq.languages.report import Report
+from spaseq.languages.sparql import lower_expression
+from spaseq.languages.spaseq import tree
+from spaseq.languages.spaseq.dialect import parse
+from spaseq.languages.spaseq.durations import MAX_DURATION, microseconds
+from spaseq.languages.spaseq.errors import (
     BadStart,
     EmptyWindow,
     MissingSequence,
@@ -47,19 +53,14 @@ from spaseq.lowering.errors import (
     UnusedPrefix,
     UnusedStream,
 )
-from spaseq.lowering.languages import Lowered
-from spaseq.lowering.sparql import lower_expression
-from spaseq.lowering.spaseq.durations import MAX_DURATION, microseconds
-from spaseq.lowering.spaseq.gpm import TopLevelBind, lower_whole, separate_binds
-from spaseq.lowering.spaseq.iterations import Rough, over_iterations
-from spaseq.lowering.spaseq.places import Places
-from spaseq.lowering.spaseq.report import Report
-from spaseq.lowering.spaseq.sequence import lower_sequence, names
-from spaseq.lowering.spaseq.variables import Variables
+from spaseq.languages.spaseq.gpm import TopLevelBind, lower_whole, separate_binds
+from spaseq.languages.spaseq.iterations import Rough, over_iterations
+from spaseq.languages.spaseq.places import Places
+from spaseq.languages.spaseq.printer import format_query, format_step
+from spaseq.languages.spaseq.sequence import lower_sequence, names
+from spaseq.languages.spaseq.variables import Variables
 from spaseq.model.forms import Stream
 from spaseq.syntax import ast
-from spaseq.syntax.parser import parse
-from spaseq.syntax.printer import format_query, format_step
 from spaseq.temporal.instants import parse_instant
 
 MAX_EVENTS = 2**31 - 1
@@ -76,7 +77,7 @@ def compile_text(text: str, name: str) -> Lowered:
         raise
 
 
-def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
+def lower(written: tree.SpaseqQuery, text: str = "") -> Lowered:
     """Check a query and lower it; raises the first `QueryError`, the others in its ``also``."""
     report = Report()
     streams = _streams(written, report)
@@ -130,7 +131,7 @@ def lower(written: ast.SpaseqQuery, text: str = "") -> Lowered:
 # --- structure ----------------------------------------------------------------------------------
 
 
-def _streams(written: ast.SpaseqQuery, report: Report) -> tuple[Stream, ...]:
+def _streams(written: tree.SpaseqQuery, report: Report) -> tuple[Stream, ...]:
     aliases: dict[str, str] = {}
     by_iri: dict[str, str] = {}
     for declaration in written.streams:
@@ -147,7 +148,7 @@ def _streams(written: ast.SpaseqQuery, report: Report) -> tuple[Stream, ...]:
 
 
 def _stream_iri(
-    definition: ast.GpmDefinition, streams: tuple[ast.StreamDeclaration, ...], report: Report
+    definition: tree.GpmDefinition, streams: tuple[tree.StreamDeclaration, ...], report: Report
 ) -> str:
     for declaration in streams:
         if declaration.alias == definition.stream:
@@ -164,10 +165,10 @@ def _stream_iri(
     return ""
 
 
-def _definitions(written: ast.SpaseqQuery, text: str, report: Report) -> dict[str, ast.GpmDefinition]:
-    found: dict[str, ast.GpmDefinition] = {}
+def _definitions(written: tree.SpaseqQuery, text: str, report: Report) -> dict[str, tree.GpmDefinition]:
+    found: dict[str, tree.GpmDefinition] = {}
     for clause in written.where:
-        if not isinstance(clause, ast.GpmDefinition):
+        if not isinstance(clause, tree.GpmDefinition):
             continue
         first = found.setdefault(clause.name, clause)
         if first is not clause:
@@ -177,9 +178,9 @@ def _definitions(written: ast.SpaseqQuery, text: str, report: Report) -> dict[st
 
 
 def _sequence_clause(
-    written: ast.SpaseqQuery, definitions: dict[str, ast.GpmDefinition], report: Report
-) -> ast.SequenceExpression:
-    clauses = [clause for clause in written.where if isinstance(clause, ast.SequenceExpression)]
+    written: tree.SpaseqQuery, definitions: dict[str, tree.GpmDefinition], report: Report
+) -> tree.SequenceExpression:
+    clauses = [clause for clause in written.where if isinstance(clause, tree.SequenceExpression)]
     if not clauses:
         report.error(MissingSequence(span=written.span, names=" ; ".join(definitions) or "A"))
         report.raise_errors()
@@ -189,7 +190,7 @@ def _sequence_clause(
 
 
 def _check_names(
-    expression: ast.SequenceExpression, definitions: dict[str, ast.GpmDefinition], report: Report
+    expression: tree.SequenceExpression, definitions: dict[str, tree.GpmDefinition], report: Report
 ) -> None:
     used: set[str] = set()
     for name in names(expression):
@@ -222,16 +223,16 @@ def _check_prefixes(prologue: ast.Prologue, report: Report) -> None:
         declared.setdefault(declaration.name, declaration.iri)
 
 
-def _unknown(name: ast.Name) -> Gpm:
+def _unknown(name: tree.Name) -> Gpm:
     """Stands in for an undefined GPM, which is reported, so that the other checks can go on."""
     return Gpm(name.name, "", Bgp(()), span=name.span)
 
 
-def _shown(written: ast.SequenceExpression, sequence: Sequence) -> dict[int, str]:
+def _shown(written: tree.SequenceExpression, sequence: Sequence) -> dict[int, str]:
     """How every step is spelled, by its number."""
     found: dict[int, str] = {}
 
-    def note(steps: Iterable[Step], spelled: tuple[ast.Step, ...]) -> None:
+    def note(steps: Iterable[Step], spelled: tuple[tree.Step, ...]) -> None:
         for step, text in zip(steps, spelled, strict=True):
             found[step.number] = format_step(text)
             inner = _inside(text)
@@ -242,11 +243,11 @@ def _shown(written: ast.SequenceExpression, sequence: Sequence) -> dict[int, str
     return found
 
 
-def _inside(step: ast.Step) -> ast.SequenceExpression | None:
+def _inside(step: tree.Step) -> tree.SequenceExpression | None:
     match step:
-        case ast.Gapped(body) | ast.Quantified(body):
+        case tree.Gapped(body) | tree.Quantified(body):
             return _inside(body)
-        case ast.StepGroup(sequence) | ast.Permute(sequence):
+        case tree.StepGroup(sequence) | tree.Permute(sequence):
             return sequence
         case _:
             return None
@@ -255,7 +256,7 @@ def _inside(step: ast.Step) -> ast.SequenceExpression | None:
 # --- window and form ----------------------------------------------------------------------------
 
 
-def _window(clause: ast.WindowClause | None, report: Report) -> Window | None:
+def _window(clause: tree.WindowClause | None, report: Report) -> Window | None:
     if clause is None:
         return None
     counted = clause.unit == "EVENT"
@@ -270,7 +271,7 @@ def _window(clause: ast.WindowClause | None, report: Report) -> Window | None:
     return EventWindow(size, clause.sliding) if counted else TimeWindow(size, clause.sliding, start)
 
 
-def _starting_at(clause: ast.WindowClause, counted: bool, report: Report) -> int | None:
+def _starting_at(clause: tree.WindowClause, counted: bool, report: Report) -> int | None:
     if clause.starting_at is None:
         return None
     if counted or clause.sliding:
@@ -290,7 +291,10 @@ def _starting_at(clause: ast.WindowClause, counted: bool, report: Report) -> int
 
 
 def _form(
-    form: ast.SelectClause | ast.Construct | ast.Ask, sequence: Sequence, variables: Variables, report: Report
+    form: ast.SelectClause | tree.Construct | tree.Ask,
+    sequence: Sequence,
+    variables: Variables,
+    report: Report,
 ) -> Form:
     match form:
         case ast.SelectClause():
@@ -311,10 +315,10 @@ def _form(
                     for item in form.items
                 )
             return SelectForm(items, distinct=form.modifier == "DISTINCT")
-        case ast.Construct(template):
+        case tree.Construct(template):
             variables.check_template(form)
             return ConstructForm(template)
-        case ast.Ask():
+        case tree.Ask():
             return AskForm()
         case _:
             assert_never(form)
@@ -324,7 +328,7 @@ def _form(
 
 
 def _warn(
-    written: ast.SpaseqQuery, sequence: Sequence, definitions: dict[str, ast.GpmDefinition], report: Report
+    written: tree.SpaseqQuery, sequence: Sequence, definitions: dict[str, tree.GpmDefinition], report: Report
 ) -> None:
     if written.window is None and not bounded_by_gaps(sequence):
         report.warn(NoWindow(span=written.form.span))

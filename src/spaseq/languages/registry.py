@@ -56,7 +56,7 @@ class Language:
 @cache
 def language_names() -> tuple[str, ...]:
     """The names of all languages."""
-    package = import_module("spaseq.lowering")
+    package = import_module("spaseq.languages")
     return tuple(sorted(module.name for module in iter_modules(package.__path__) if module.ispkg))
 
 
@@ -66,7 +66,7 @@ def find_language(name: str) -> Language:
     if name not in language_names():
         hint = did_you_mean(name, language_names())
         raise InvalidArgument(f"no language `{name}`{hint}; there are: {listed(language_names())}")
-    found = import_module(f"spaseq.lowering.{name}").LANGUAGE
+    found = import_module(f"spaseq.languages.{name}").LANGUAGE
     assert isinstance(found, Language)
     return found
 

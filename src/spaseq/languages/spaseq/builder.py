@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from spaseq.algebra.expressions import Constant, GpmFunction, Iterated, Var
 from spaseq.errors import Span
-from spaseq.syntax.ast import (
+from spaseq.languages.spaseq.tree import (
     Ask,
     Conjunction,
     Construct,
@@ -16,12 +16,9 @@ from spaseq.syntax.ast import (
     Gap,
     Gapped,
     GpmDefinition,
-    GroupPattern,
     Name,
     Permute,
-    Prologue,
     Quantified,
-    SelectClause,
     SequenceExpression,
     SpaseqQuery,
     Step,
@@ -29,6 +26,7 @@ from spaseq.syntax.ast import (
     StreamDeclaration,
     WindowClause,
 )
+from spaseq.syntax.ast import GroupPattern, Prologue, SelectClause
 from spaseq.syntax.builder.queries import SparqlActions
 from spaseq.syntax.builder.triples import TripleList
 from spaseq.syntax.lexer import Token

@@ -16,13 +16,14 @@ from spaseq.algebra.rules.split_filters import is_stateful
 from spaseq.algebra.scope import certainly_bound, in_scope
 from spaseq.algebra.visibility import Visibility
 from spaseq.errors import Span
-from spaseq.lowering.sparql import lower_expression, lower_group, lower_group_parts
-from spaseq.lowering.spaseq.iterations import over_iterations
-from spaseq.lowering.spaseq.report import Report
+from spaseq.languages.report import Report
+from spaseq.languages.sparql import lower_expression, lower_group, lower_group_parts
+from spaseq.languages.spaseq import tree
+from spaseq.languages.spaseq.iterations import over_iterations
 from spaseq.syntax import ast
 
 
-def lower_whole(definition: ast.GpmDefinition, stream: str, report: Report) -> Gpm:
+def lower_whole(definition: tree.GpmDefinition, stream: str, report: Report) -> Gpm:
     """The GPM with every BIND still in its pattern: enough to know which variables it may bind."""
     pattern, _ = lower_group_parts(definition.pattern)
     return Gpm(
@@ -30,7 +31,7 @@ def lower_whole(definition: ast.GpmDefinition, stream: str, report: Report) -> G
     )
 
 
-def _filters(definition: ast.GpmDefinition, report: Report) -> tuple[Expression, ...]:
+def _filters(definition: tree.GpmDefinition, report: Report) -> tuple[Expression, ...]:
     if isinstance(definition.pattern, ast.SubSelect):
         return ()
     return tuple(
@@ -50,7 +51,7 @@ class TopLevelBind:
 
 
 def separate_binds(
-    gpm: Gpm, definition: ast.GpmDefinition, visibility: Visibility, report: Report
+    gpm: Gpm, definition: tree.GpmDefinition, visibility: Visibility, report: Report
 ) -> tuple[Gpm, tuple[TopLevelBind, ...]]:
     """The GPM with its stateful BINDs taken out of the pattern, and all its top-level BINDs."""
     if isinstance(definition.pattern, ast.SubSelect):

@@ -24,7 +24,7 @@ from spaseq.algebra.patterns import (
     Values,
 )
 from spaseq.errors import QueryError
-from spaseq.lowering.sparql import lower_query
+from spaseq.languages.sparql import lower_query
 from spaseq.syntax import parse_sparql
 
 

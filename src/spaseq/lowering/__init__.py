@@ -1,1 +1,0 @@
-"""Syntax trees of the dialects -> the one algebra: the only package that imports both."""

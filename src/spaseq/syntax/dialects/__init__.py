@@ -1,1 +1,0 @@
-"""The languages over the SPARQL core, one module each; `spaseq.syntax.dialects.base` says what a dialect is."""

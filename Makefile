@@ -32,7 +32,7 @@ fuzz: java setup ## run the properties with fresh seeds: make fuzz SECONDS=600
 	@$(PY) scripts/fuzz.py $(SECONDS)
 
 scale: java setup ## run the scale job, for hours: make scale SCALE="--events 100000 --kills-local 5"
-	@$(PY) tests/scale/run.py --json scale-report.json $(SCALE)
+	@PYTHONPATH=tests $(PY) tests/scale/run.py --json scale-report.json $(SCALE)
 
 check: setup format-check lint types imports sizes ## the gate before a commit: format, lint, types, imports, sizes, unit and spec tests
 	@$(PYTEST) -q $(PARALLEL) -m "not slow and not spark" --ignore=tests/properties --ignore=tests/hosts

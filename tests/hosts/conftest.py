@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 
 from spaseq.caches import cache_directory
 from spaseq.spark.spark_session import new_session
-from spaseq.testing.processes import Process
+from support.processes import Process
 
 USUAL = """
 import sys

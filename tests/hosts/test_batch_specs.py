@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from spaseq import spark as sps
 from spaseq.model.matches import Match
-from spaseq.spark.trials import Fact, event_row, events_frame, matches_by_query, together
 from spaseq.testing import Case, Host, check, load_all
+from support.spark_trials import Fact, event_row, events_frame, matches_by_query, together
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = [case for case in load_all(SPECS) if case.expected is not None]

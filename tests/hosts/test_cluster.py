@@ -17,8 +17,8 @@ from pyoxigraph import Literal, NamedNode, Triple
 
 import spaseq
 from spaseq.model.events import GraphEvent
-from spaseq.testing.files import nquads
-from spaseq.testing.processes import SPASEQ, Process
+from support.event_files import nquads
+from support.processes import SPASEQ, Process
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 from spaseq import spark as sps
 from spaseq.model.events import GraphEvent
 from spaseq.planner import compile_query
-from spaseq.spark.trials import Fact, event_row, events_frame, matches_by_query, stream_in_batches, together
 from spaseq.testing.comparison import comparable
 from spaseq.testing.runner import reference_host
+from support.spark_trials import Fact, event_row, events_frame, matches_by_query, stream_in_batches, together
 
 pytestmark = pytest.mark.spark
 

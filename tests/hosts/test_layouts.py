@@ -20,7 +20,7 @@ from spaseq.engine.request import RunRequest
 from spaseq.errors import InvalidArgument
 from spaseq.spark.command.spark_run import SparkRun
 from spaseq.spark.sources.bad_events import quarantined
-from spaseq.testing.datasets import WRITERS
+from support.datasets import WRITERS
 
 pytestmark = pytest.mark.spark
 

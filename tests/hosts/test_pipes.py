@@ -18,7 +18,7 @@ from spaseq.engine.request import RunRequest
 from spaseq.errors import InvalidArgument
 from spaseq.io.unreadable import UnreadableInput
 from spaseq.spark.command.spark_run import SparkRun
-from spaseq.testing.processes import SPASEQ
+from support.processes import SPASEQ
 
 pytestmark = pytest.mark.spark
 

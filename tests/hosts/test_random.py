@@ -15,7 +15,11 @@ from pyspark.sql import SparkSession
 from spaseq import spark as sps
 from spaseq.model.matches import Match
 from spaseq.planner import compile_query
-from spaseq.spark.trials import (
+from spaseq.testing.comparison import comparable
+from spaseq.testing.runner import reference_host
+from support.engine_hosts import disordered
+from support.scenarios import Scenario, scenarios
+from support.spark_trials import (
     Fact,
     Together,
     event_row,
@@ -24,10 +28,6 @@ from spaseq.spark.trials import (
     stream_in_batches,
     together,
 )
-from spaseq.testing.comparison import comparable
-from spaseq.testing.hosts import disordered
-from spaseq.testing.runner import reference_host
-from spaseq.testing.scenarios import Scenario, scenarios
 
 pytestmark = pytest.mark.spark
 

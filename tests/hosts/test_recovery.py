@@ -15,8 +15,8 @@ from pyoxigraph import Literal, NamedNode, Triple
 from spaseq.model.events import GraphEvent
 from spaseq.model.packing import unpack
 from spaseq.spark.command.run_folder import VERSION, RunFolder
-from spaseq.testing.files import nquads
-from spaseq.testing.processes import SPASEQ, Process
+from support.event_files import nquads
+from support.processes import SPASEQ, Process
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

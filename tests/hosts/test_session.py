@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import SparkSession
 
-from spaseq.testing.processes import Process
+from support.processes import Process
 
 SHORT = """
 from spaseq.spark.spark_session import new_session

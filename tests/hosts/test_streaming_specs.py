@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spaseq.model.matches import Match
-from spaseq.spark.trials import Fact, stream_in_batches, together
 from spaseq.testing import Case, Host, check, load_all
-from spaseq.testing.hosts import disordered
+from support.engine_hosts import disordered
+from support.spark_trials import Fact, stream_in_batches, together
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = [case for case in load_all(SPECS) if case.expected is not None]

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from spaseq.planner import compile_query
 from spaseq.planner.optimisations import Optimisations
 from spaseq.testing.comparison import comparable
-from spaseq.testing.hosts import ENGINE_HOSTS
 from spaseq.testing.runner import Host, reference_host
-from spaseq.testing.scenarios import Scenario, scenarios
+from support.engine_hosts import ENGINE_HOSTS
+from support.scenarios import Scenario, scenarios
 
 
 @pytest.mark.parametrize("host", ENGINE_HOSTS, ids=lambda host: host.name)

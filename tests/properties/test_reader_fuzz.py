@@ -14,7 +14,7 @@ from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_events, read_graph_events
 from spaseq.model.dictionary import TermDictionary
-from spaseq.testing.fuzz import repeated, seeds
+from support.seeds import repeated, seeds
 
 STREAM = "http://example.org/stream"
 PREDICATE = "http://www.w3.org/ns/prov#generatedAtTime"

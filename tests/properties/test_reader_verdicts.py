@@ -25,8 +25,8 @@ from spaseq.io.lines import damage_of, message_of, parse_line
 from spaseq.io.options import ReadOptions
 from spaseq.io.sources import Layout
 from spaseq.settings import changed_settings
-from spaseq.testing.fuzz import repeated, seeds
-from spaseq.testing.readings import Seen, read_in_batches, read_plainly
+from support.readings import Seen, read_in_batches, read_plainly
+from support.seeds import repeated, seeds
 
 PREDICATE = "http://www.w3.org/ns/prov#generatedAtTime"
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spaseq.io.options import ReadOptions
-from spaseq.testing.readings import read_in_batches as by_kernel
-from spaseq.testing.readings import read_plainly as plainly
+from support.readings import read_in_batches as by_kernel
+from support.readings import read_plainly as plainly
 
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
 XSD = "http://www.w3.org/2001/XMLSchema#"

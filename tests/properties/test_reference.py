@@ -39,7 +39,7 @@ from spaseq.model.terms import BlankScopes
 from spaseq.planner import CompiledQuery, compile_query
 from spaseq.reference import answers
 from spaseq.reference.partitions import partitions
-from spaseq.testing.scenarios import EX, Scenario, scenarios
+from support.scenarios import EX, Scenario, scenarios
 
 SECOND = 1_000_000
 Row = tuple[object, ...]

@@ -21,9 +21,9 @@ from spaseq.model.events import GraphEvent
 from spaseq.planner import compile_query
 from spaseq.settings import changed_settings
 from spaseq.testing.comparison import comparable
-from spaseq.testing.files import nquads
 from spaseq.testing.runner import reference_host
-from spaseq.testing.scenarios import Scenario, scenarios
+from support.event_files import nquads
+from support.scenarios import Scenario, scenarios
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -39,7 +39,7 @@ from spaseq.planner import compile_query
 from spaseq.reference import answers
 from spaseq.reference.partitions import partitions
 from spaseq.reference.sparql import Solution, holds, solutions, value_of
-from spaseq.testing.scenarios import Scenario, scenarios
+from support.scenarios import Scenario, scenarios
 
 Key = tuple[int, int, frozenset[tuple[str, object]], tuple[tuple[str, str], ...]]
 """Start, instant, bindings, and the GPMs with the names of their events."""

@@ -12,7 +12,7 @@ from spaseq.planner import compile_query
 from spaseq.settings import changed_settings
 from spaseq.testing.comparison import comparable
 from spaseq.testing.runner import reference_host
-from spaseq.testing.scenarios import Scenario, scenarios
+from support.scenarios import Scenario, scenarios
 
 NAMES = (
     "slice_work",

@@ -25,8 +25,8 @@ from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
 from spaseq.spark.state.bucket_state import BucketState
 from spaseq.spark.state.stream_stage import Input, Work
-from spaseq.testing.hosts import disordered
-from spaseq.testing.scenarios import Scenario, scenarios
+from support.engine_hosts import disordered
+from support.scenarios import Scenario, scenarios
 
 BUCKETS = 3
 

@@ -12,7 +12,7 @@ from spaseq.languages.spaseq.dialect import parse
 from spaseq.languages.spaseq.tree import SpaseqQuery
 from spaseq.syntax import format_query, parse_sparql
 from spaseq.syntax.ast import SparqlQuery
-from spaseq.testing.strategies import broken_texts, sparql_queries, spaseq_queries
+from support.strategies import broken_texts, sparql_queries, spaseq_queries
 
 
 @given(sparql_queries())

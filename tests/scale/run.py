@@ -27,7 +27,7 @@ import direct
 import world
 from mutated import mutated_queries
 
-from spaseq.testing.processes import SPASEQ, Process
+from support.processes import SPASEQ, Process
 
 ROOT = Path(__file__).resolve().parents[2]
 VARIANTS = (

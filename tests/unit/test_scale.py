@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +29,7 @@ def test_the_scale_job_finds_nothing_at_a_tiny_size(tmp_path: Path) -> None:
             "--json",
             report,
         ],
-        env={"PYTHONPATH": str(ROOT / "src"), "PATH": ""},
+        env={"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tests'}", "PATH": ""},
         capture_output=True,
         text=True,
         check=False,

@@ -8,7 +8,7 @@ import pytest
 
 from spaseq.errors import QueryError, QueryWarning
 from spaseq.testing import Case, Host, check, load_all, reference_host
-from spaseq.testing.hosts import COMPILED_HOST, ENGINE_HOSTS
+from support.engine_hosts import COMPILED_HOST, ENGINE_HOSTS
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = load_all(SPECS)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spaseq.testing.trades import QUERIES, trade, write
+from support.trades import QUERIES, trade, write
 
 
 @pytest.fixture

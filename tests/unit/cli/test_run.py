@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 from pyoxigraph import Literal, RdfFormat, parse
 
 from spaseq.cli import main
-from spaseq.testing.processes import SPASEQ, environment
-from spaseq.testing.trades import EX, HEAD, RISE, STREAM, start, trade, trades, write
+from support.processes import SPASEQ, environment
+from support.trades import EX, HEAD, RISE, STREAM, start, trade, trades, write
 
 
 def run(*arguments: str) -> Result:

@@ -17,8 +17,8 @@ from spaseq.cli import main
 from spaseq.engine.checkpoint import VERSION
 from spaseq.model.packing import unpack
 from spaseq.settings import changed_settings
-from spaseq.testing.files import nquads
-from spaseq.testing.trades import EX, HEAD, STREAM, lines_in, start, trade, trades, wait_for, write
+from support.event_files import nquads
+from support.trades import EX, HEAD, STREAM, lines_in, start, trade, trades, wait_for, write
 
 
 def run(*arguments: str) -> Result:

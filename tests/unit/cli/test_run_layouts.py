@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from spaseq.cli import main
-from spaseq.testing.datasets import WRITERS
-from spaseq.testing.processes import SPASEQ, Process
+from support.datasets import WRITERS
+from support.processes import SPASEQ, Process
 
 EX = "http://ex.org/"
 STAMP = "http://www.w3.org/ns/prov#generatedAtTime"

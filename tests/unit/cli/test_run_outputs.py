@@ -19,8 +19,8 @@ from pyoxigraph import Literal, NamedNode, Triple
 import spaseq
 from spaseq.cli import main
 from spaseq.model.events import GraphEvent
-from spaseq.testing.files import nquads
-from spaseq.testing.processes import Process
+from support.event_files import nquads
+from support.processes import Process
 
 EX = "http://ex.org/"
 QUERY = f"""PREFIX : <{EX}> {{form}} WITHIN 1 MINUTE SLIDING FROM STREAM S <{EX}s>

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from spaseq.cli import main
-from spaseq.testing.processes import SPASEQ
+from support.processes import SPASEQ
 
 ROOT = Path(__file__).resolve().parents[3]
 EX = "http://ex.org/"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from spaseq.testing.processes import SPASEQ
+from support.processes import SPASEQ
 
 ROOT = Path(__file__).resolve().parents[3]
 EX = "http://ex.org/"

@@ -17,7 +17,7 @@ from spaseq.engine.run import BadInputWarning
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match
 from spaseq.settings import Settings
-from spaseq.testing.files import nquads
+from support.event_files import nquads
 
 ROOT = Path(__file__).resolve().parents[3]
 EX = "http://ex.org/"

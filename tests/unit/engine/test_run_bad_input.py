@@ -19,7 +19,7 @@ from spaseq.engine.run import BadInputWarning
 from spaseq.io.bad_input import Policy
 from spaseq.io.unreadable import IncompleteInput
 from spaseq.model.events import GraphEvent
-from spaseq.testing.files import nquads
+from support.event_files import nquads
 
 EX = "http://ex.org/"
 STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"

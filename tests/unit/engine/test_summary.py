@@ -21,7 +21,7 @@ from spaseq.engine.job import LocalRun
 from spaseq.engine.request import RunRequest
 from spaseq.engine.summary import NO_SEQUENCE, nearest
 from spaseq.model.events import GraphEvent
-from spaseq.testing.files import nquads
+from support.event_files import nquads
 
 EX = "http://ex.org/"
 SOURCE = str(Path(spaseq.__file__).resolve().parents[1])

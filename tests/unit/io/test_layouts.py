@@ -15,7 +15,7 @@ from spaseq.io.readers import read_events, read_graph_events
 from spaseq.io.sources import Layout
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import changed_settings
-from spaseq.testing.datasets import WRITERS
+from support.datasets import WRITERS
 
 STAMP = "http://www.w3.org/ns/prov#generatedAtTime"
 INTEGER = "http://www.w3.org/2001/XMLSchema#integer"

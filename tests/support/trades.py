@@ -12,8 +12,8 @@ from typing import Any, Final
 from pyoxigraph import Literal, NamedNode, Triple
 
 from spaseq.model.events import GraphEvent
-from spaseq.testing.files import nquads
-from spaseq.testing.processes import SPASEQ, environment
+from support.event_files import nquads
+from support.processes import SPASEQ, environment
 
 EX: Final = "http://ex.org/"
 HEAD: Final = "PREFIX : <http://ex.org/>\n"

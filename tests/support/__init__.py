@@ -1,0 +1,1 @@
+"""What tests share: random queries and streams, processes that can be killed, small workloads, hosts to compare."""

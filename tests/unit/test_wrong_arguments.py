@@ -186,11 +186,11 @@ def test_no_other_error_reaches_a_caller(name: str, tmp_path: Path, monkeypatch:
 COMMAND_LINE = ("cli/", "bench/", "workloads/", "testing/")
 OWN_WORDS = {
     "engine/output.py": "only `spaseq run` has an output",
-    "spark/command.py": "only `spaseq run` has requests",
-    "spark/session.py": "sessions are made by `spaseq run` and `spaseq demo`",
+    "spark/command/spark_run.py": "only `spaseq run` has requests",
+    "spark/spark_session.py": "sessions are made by `spaseq run` and `spaseq demo`",
     "engine/checkpoint.py": "checkpoints are those of `spaseq run`",
-    "spark/run_folder.py": "the same",
-    "spark/places.py": "options of spark-submit",
+    "spark/command/run_folder.py": "the same",
+    "spark/sources/task_place.py": "options of spark-submit",
 }
 
 

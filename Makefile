@@ -65,8 +65,8 @@ docs: setup ## rewrite the generated pages, check links, run the examples in the
 	@git diff --stat -- docs
 
 bench: setup ## run all benchmarks in the quick profile and write the report
-	@.venv/bin/spaseq bench run
-	@.venv/bin/spaseq bench report
+	@.venv/bin/spaseq-bench run
+	@.venv/bin/spaseq-bench report
 
 goldens: setup ## rewrite the golden files; review the diff as behaviour
 	@$(PYTEST) -q $(PARALLEL) --update-goldens tests
@@ -76,7 +76,7 @@ doctor: ## say what this machine has and lacks
 	@sh scripts/doctor.sh
 
 clean: ## remove .venv, caches and build output
-	rm -rf .venv build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv build dist src/*.egg-info benchmarks/*.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Spark is the only thing that needs Java, so ask for it only where Spark is used, and before a long set-up.

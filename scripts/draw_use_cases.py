@@ -15,9 +15,9 @@ from pathlib import Path
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 import spaseq
-from spaseq.bench.plots import COLOURS, FONT, GRID, INK, PALE, Scale, log_ticks, short, ticks
 from spaseq.io.readers import read_graph_events
 from spaseq.model.matches import Match, MatchedEvent
+from spaseq_bench.plots import COLOURS, FONT, GRID, INK, PALE, Scale, log_ticks, short, ticks
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES, IMAGES = ROOT / "examples", ROOT / "docs" / "use-cases" / "images"

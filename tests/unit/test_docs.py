@@ -140,11 +140,13 @@ def test_commands_in_the_documentation_print_what_is_shown(page: Path) -> None:
     for part in commands(page):
         command, _, expected = part.partition("\n")
         name, *arguments = shlex.split(command)
-        assert name == "spaseq", f"only spaseq commands are run: {command}"
+        python = {"spaseq": ["-c", SPASEQ], "spaseq-bench": ["-m", "spaseq_bench"]}
+        assert name in python, f"only commands of the project are run: {command}"
+        paths = os.pathsep.join(map(str, (SOURCE, ROOT / "benchmarks")))
         done = subprocess.run(
-            [sys.executable, "-c", SPASEQ, *arguments],
+            [sys.executable, *python[name], *arguments],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(SOURCE), "COLUMNS": "110", "NO_COLOR": "1"},
+            env={**os.environ, "PYTHONPATH": paths, "COLUMNS": "110", "NO_COLOR": "1"},
             capture_output=True,
             text=True,
             check=False,

@@ -183,7 +183,7 @@ def test_no_other_error_reaches_a_caller(name: str, tmp_path: Path, monkeypatch:
 
 # --- arguments and options ----------------------------------------------------------------------
 
-COMMAND_LINE = ("cli/", "bench/", "workloads/", "testing/")
+COMMAND_LINE = ("cli/", "workloads/", "testing/")
 OWN_WORDS = {
     "engine/output.py": "only `spaseq run` has an output",
     "spark/command/spark_run.py": "only `spaseq run` has requests",

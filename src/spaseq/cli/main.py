@@ -20,7 +20,6 @@ VERBS = {
     "explain": "show the plan of a query: automaton, joins, distribution, warnings",
     "generate": "make synthetic streams of any length from a seed",
     "convert": "turn real data sets into streams and background graphs",
-    "bench": "run benchmarks: declared workloads, checked answers, plots",
     "demo": "play a bundled example and show its matches",
 }
 """The verbs with their one-line help, so that `spaseq --help` need not import them."""

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from pyoxigraph import parse
 
-from spaseq.bench.declared import Benchmark, Params, Variant, load_all
-from spaseq.bench.inputs import make_input
-from spaseq.bench.measure import answer_in
-from spaseq.bench.queries import query_text
 from spaseq.io.readers import read_graph_events
 from spaseq.io.result_json import match_line
 from spaseq.planner.compiled import compile_query
 from spaseq.reference import answers
+from spaseq_bench.declared import Benchmark, Params, Variant, load_all
+from spaseq_bench.input_files import make_input
+from spaseq_bench.measure import answer_in
+from spaseq_bench.queries import query_text
 
 BENCHMARKS = load_all(Path(__file__).resolve().parents[3] / "benchmarks")
 CELLS = [

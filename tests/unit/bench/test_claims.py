@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from spaseq.bench.claims import judge
-from spaseq.bench.declared import Claim
-from spaseq.bench.results import Cell
+from spaseq_bench.claims import judge
+from spaseq_bench.declared import Claim
+from spaseq_bench.results import Cell
 
 
 def cell(variant: str, at: str, cpu: list[float], **more: object) -> Cell:

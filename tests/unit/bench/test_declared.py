@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from spaseq.bench.declared import PROFILES, Answer, load_all, load_benchmark, pinned
-from spaseq.bench.queries import filled, query_text
 from spaseq.errors import InvalidArgument
 from spaseq.planner.compiled import compile_query
+from spaseq_bench.declared import PROFILES, Answer, load_all, load_benchmark, pinned
+from spaseq_bench.queries import filled, query_text
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks"
 BENCHMARKS = load_all(FOLDER)

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from spaseq.bench import environments, peers, worker
-from spaseq.bench.declared import Answer, load_benchmark
-from spaseq.bench.environments import PeerMissing
-from spaseq.bench.inputs import make_input
-from spaseq.bench.measure import _round, _works, answer_in, answers_of, measure
-from spaseq.bench.pool import Worker
-from spaseq.bench.stages import SEAMS, STAGES, Stopwatch, watched, watching
-from spaseq.bench.tasks import Job, percentiles
+from spaseq_bench import environments, peers, worker
+from spaseq_bench.declared import Answer, load_benchmark
+from spaseq_bench.environments import PeerMissing
+from spaseq_bench.input_files import make_input
+from spaseq_bench.measure import _round, _works, answer_in, answers_of, measure
+from spaseq_bench.pool import Worker
+from spaseq_bench.stages import SEAMS, STAGES, Stopwatch, watched, watching
+from spaseq_bench.tasks import Job, percentiles
 
 FOLDER = Path(__file__).resolve().parents[3] / "benchmarks"
 

@@ -9,12 +9,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from spaseq.bench.compare import compared
-from spaseq.bench.figures import split_rows, told_rows
-from spaseq.bench.plots import Bar, Scale, Series, bar_chart, line_chart, log_ticks, ticks
-from spaseq.bench.report import write_report
-from spaseq.bench.results import Book, Cell, Result, Verdict, load_book, merged
 from spaseq.errors import InvalidArgument
+from spaseq_bench.compare import compared
+from spaseq_bench.figures import split_rows, told_rows
+from spaseq_bench.plots import Bar, Scale, Series, bar_chart, line_chart, log_ticks, ticks
+from spaseq_bench.report import write_report
+from spaseq_bench.results import Book, Cell, Result, Verdict, load_book, merged
 
 BOOK = Path(__file__).resolve().parents[3] / "docs" / "benchmarks"
 

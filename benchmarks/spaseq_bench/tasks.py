@@ -44,7 +44,7 @@ Round: TypeAlias = Callable[[], Outcome]
 
 def prepare(job: Job) -> Round:
     """What is called once per round."""
-    from spaseq.bench.spark_tasks import spark_task
+    from spaseq_bench.spark_tasks import spark_task
 
     tasks: Mapping[str, Callable[[Job], Round]] = {
         "run": run_task,
@@ -115,8 +115,8 @@ def run_task(job: Job) -> Round:
 
     With ``one_core`` the process may run on one core only, and stays there.
     """
-    from spaseq.bench.stages import Stopwatch, watching
     from spaseq.engine.job import LocalRun
+    from spaseq_bench.stages import Stopwatch, watching
 
     if job["params"].get("one_core") is True and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from spaseq.bench.plots import Bar, Series, bar_chart, line_chart, short
-from spaseq.bench.results import Cell, Result
-from spaseq.bench.stages import STAGES
+from spaseq_bench.plots import Bar, Series, bar_chart, line_chart, short
+from spaseq_bench.results import Cell, Result
+from spaseq_bench.stages import STAGES
 
 Rows = list[tuple[str, ...]]
 

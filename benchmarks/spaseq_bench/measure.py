@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from spaseq.bench.claims import judge
-from spaseq.bench.declared import Answer, Benchmark, Params, Variant, point_label
-from spaseq.bench.environments import PeerMissing, peer_command
-from spaseq.bench.inputs import Input, make_input
-from spaseq.bench.pool import Pool, Worker, WorkerFailed
-from spaseq.bench.queries import query_text
-from spaseq.bench.results import Cell, Result
-from spaseq.bench.tasks import Job, Outcome
 from spaseq.caches import cache_directory
+from spaseq_bench.claims import judge
+from spaseq_bench.declared import Answer, Benchmark, Params, Variant, point_label
+from spaseq_bench.environments import PeerMissing, peer_command
+from spaseq_bench.input_files import Input, make_input
+from spaseq_bench.pool import Pool, Worker, WorkerFailed
+from spaseq_bench.queries import query_text
+from spaseq_bench.results import Cell, Result
+from spaseq_bench.tasks import Job, Outcome
 
 Say = Callable[[str], None]
 
@@ -236,7 +236,7 @@ def _check(work: _Work, outcome: Outcome) -> None:
             work.found, work.seal = answer_in(work.output), seal
         wanted = work.expected
     if wanted is None:
-        work.void = "no answer is declared; check one and write it with `spaseq bench pin`"
+        work.void = "no answer is declared; check one and write it with `spaseq-bench pin`"
     elif work.found != wanted:
         work.void = f"wrong answer: {work.found.count} lines ({work.found.digest}), expected {wanted}"
 

@@ -195,7 +195,7 @@ def load_book(path: Path) -> Book:
         ]
         return Book(**table, results=results)
     except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
-        raise InvalidArgument(f"{path} is not a result of `spaseq bench run`: {error}") from None
+        raise InvalidArgument(f"{path} is not a result of `spaseq-bench run`: {error}") from None
 
 
 def _cell(table: dict[str, Any]) -> Cell:

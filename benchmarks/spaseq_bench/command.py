@@ -1,4 +1,4 @@
-"""`spaseq bench`: list, run, compare and report benchmarks; `spaseq bench NAME` is short for `run NAME`."""
+"""The command `spaseq-bench`: list, run, compare and report benchmarks; `spaseq-bench NAME` is short for `run NAME`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-import spaseq
 from spaseq.cli.tables import Cells, columns
 from spaseq.errors import InvalidArgument, SpaseqError, did_you_mean
 
 if TYPE_CHECKING:
-    from spaseq.bench.declared import Benchmark
-    from spaseq.bench.results import Result
+    from spaseq_bench.declared import Benchmark
+    from spaseq_bench.results import Result
 
 PROFILES = ("tiny", "quick", "full")
 RESULTS = Path("bench.json")
@@ -24,9 +23,9 @@ WRONG = 2
 
 
 def folder_of_benchmarks() -> Path:
-    """The declared benchmarks: `benchmarks` here or above, else that of the clone that this package is in."""
+    """The declared benchmarks: `benchmarks` here or above, else the folder that this package lies in."""
     here = Path.cwd()
-    places = [place / "benchmarks" for place in (here, *here.parents, Path(spaseq.__file__).parents[2])]
+    places = [*(place / "benchmarks" for place in (here, *here.parents)), Path(__file__).parents[1]]
     return next((place for place in places if any(place.glob("*.bench"))), here / "benchmarks")
 
 
@@ -58,11 +57,11 @@ class Bench(click.Group):
         return bool(chosen(name, folder_of_benchmarks()))
 
 
-@click.group(cls=Bench)
+@click.group(cls=Bench, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def bench() -> None:
     """Run benchmarks: declared workloads, checked answers, interleaved variants.
 
-    `spaseq bench limit` is short for `spaseq bench run limit`; see `spaseq bench list` for the names.
+    `spaseq-bench limit` is short for `spaseq-bench run limit`; see `spaseq-bench list` for the names.
     """
 
 
@@ -85,10 +84,10 @@ def run(names: tuple[str, ...], profile: str, repeats: int | None, out: Path, ke
 
     Exit status 1 if an answer was wrong.
     """
-    from spaseq.bench import surroundings
-    from spaseq.bench.measure import measure
-    from spaseq.bench.pool import Pool
-    from spaseq.bench.results import Book, load_book, merged
+    from spaseq_bench import surroundings
+    from spaseq_bench.measure import measure
+    from spaseq_bench.pool import Pool
+    from spaseq_bench.results import Book, load_book, merged
 
     benchmarks = _load(names)
     began, started, machine = time.perf_counter(), surroundings.now(), surroundings.machine()
@@ -116,8 +115,8 @@ def run(names: tuple[str, ...], profile: str, repeats: int | None, out: Path, ke
 @click.option("--tolerance", type=float, default=0.15, show_default=True, help="What is still noise.")
 def compare(before: Path, after: Path, tolerance: float) -> None:
     """Compare two results; exit status 1 if something became slower than the tolerance allows."""
-    from spaseq.bench.compare import compared
-    from spaseq.bench.results import load_book
+    from spaseq_bench.compare import compared
+    from spaseq_bench.results import load_book
 
     old, new = load_book(before), load_book(after)
     rows, slower, notes = compared(old, new, tolerance)
@@ -133,8 +132,8 @@ def compare(before: Path, after: Path, tolerance: float) -> None:
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("docs/benchmarks"))
 def report(results: Path, out: Path) -> None:
     """Write the report: a page per benchmark with plots, as Markdown and as one HTML page."""
-    from spaseq.bench.report import write_report
-    from spaseq.bench.results import load_book
+    from spaseq_bench.report import write_report
+    from spaseq_bench.results import load_book
 
     for path in write_report(load_book(results), out):
         click.echo(path)
@@ -148,8 +147,8 @@ def pin(names: tuple[str, ...], profiles: tuple[str, ...]) -> None:
 
     The tiny profile is judged by the reference in the test suite; larger ones rest on that.
     """
-    from spaseq.bench.declared import pinned
-    from spaseq.bench.measure import answers_of
+    from spaseq_bench.declared import pinned
+    from spaseq_bench.measure import answers_of
 
     for benchmark in _load(names):
         kept = {k: a for k, a in benchmark.expected.items() if k.split()[0] not in profiles}
@@ -170,7 +169,7 @@ def _by_profile(item: tuple[str, object]) -> int:
 @click.argument("name", required=False)
 def peers(verb: str, name: str | None) -> None:
     """List the peers, or install one into an environment of its own."""
-    from spaseq.bench.environments import PEERS, install, peer, peer_python
+    from spaseq_bench.environments import PEERS, install, peer, peer_python
 
     if verb == "install":
         for each in [peer(name)] if name else list(PEERS.values()):
@@ -187,7 +186,7 @@ def peers(verb: str, name: str | None) -> None:
 
 def _load(names: tuple[str, ...]) -> list[Benchmark]:
     """The benchmarks of these names, all of them if none is given."""
-    from spaseq.bench.declared import load_all, load_benchmark
+    from spaseq_bench.declared import load_all, load_benchmark
 
     folder = folder_of_benchmarks()
     paths: list[Path] = []
@@ -202,7 +201,7 @@ def _load(names: tuple[str, ...]) -> list[Benchmark]:
 
 def chosen(name: str, folder: Path) -> list[Path]:
     """The files that a name stands for: its own, else its group's, else all whose names begin with it."""
-    from spaseq.bench.declared import load_benchmark
+    from spaseq_bench.declared import load_benchmark
 
     own = folder / f"{name}.bench"
     if own.exists():
@@ -222,7 +221,7 @@ def _say(text: str) -> None:
 
 def _told(result: Result) -> str:
     """A result as a table with its verdicts."""
-    from spaseq.bench.figures import split_rows, told_rows
+    from spaseq_bench.figures import split_rows, told_rows
 
     lines = [click.style(f"{result.name}: {result.title}", bold=True), columns(told_rows(result))]
     if split := split_rows(result):
@@ -235,3 +234,8 @@ def _told(result: Result) -> str:
         }
         lines.append(f"{mark[verdict.holds]} {verdict.sentence}")
     return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    """What the installed command calls."""
+    bench(prog_name="spaseq-bench")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import log
 from statistics import median
 
-from spaseq.bench.declared import Claim
-from spaseq.bench.results import Cell, Result, Verdict
+from spaseq_bench.declared import Claim
+from spaseq_bench.results import Cell, Result, Verdict
 
 OPERATIONS = ("lexing", "GPM", "automaton")
 """What figure 19 of the SPAseq paper compares: parsing, graph pattern matching, automaton."""

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import spaseq
-from spaseq.bench.environments import peer_versions
+from spaseq_bench.environments import peer_versions
 
 PACKAGES = ("numpy", "numba", "pyarrow", "pyoxigraph", "pyspark", "rdflib")
 

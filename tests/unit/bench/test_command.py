@@ -1,4 +1,4 @@
-"""Facts about `spaseq bench`: names, shorthands, exit statuses."""
+"""Facts about `spaseq-bench`: names, shorthands, exit statuses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from spaseq.cli.bench import bench, chosen, folder_of_benchmarks
+from spaseq_bench.command import bench, chosen, folder_of_benchmarks
 
 RUNNER = CliRunner()
 
@@ -23,7 +23,7 @@ def test_the_list_names_every_declared_benchmark() -> None:
 def test_the_name_of_a_benchmark_is_short_for_running_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`spaseq bench start` writes its result and tells its claims."""
+    """`spaseq-bench start` writes its result and tells its claims."""
     monkeypatch.setenv("SPASEQ_CACHE_DIR", str(tmp_path))
     out = tmp_path / "r.json"
     done = RUNNER.invoke(bench, ["start", "--profile", "tiny", "--out", str(out)])

@@ -1,7 +1,7 @@
 """Peers: other engines on the same bytes, each in an environment of its own, so that none is a dependency here.
 
-The script `spaseq.bench.peers` uses the protocol of `spaseq.bench.worker` for all of them. It runs in a peer's
-environment if that was made (`spaseq bench peers install NAME`), else in this one if its packages are here.
+The script `spaseq_bench.peers` uses the protocol of `spaseq_bench.worker` for all of them. It runs in a peer's
+environment if that was made (`spaseq-bench peers install NAME`), else in this one if its packages are here.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from spaseq.bench.inputs import cache_folder
 from spaseq.errors import InvalidArgument, SpaseqError, did_you_mean, listed
+from spaseq_bench.input_files import cache_folder
 
 
 class PeerMissing(SpaseqError):
@@ -87,7 +87,7 @@ def peer_command(name: str) -> list[str]:
     """How a peer is started."""
     python = peer_python(name)
     if python is None:
-        raise PeerMissing(f"{name} is not installed; `spaseq bench peers install {name}` does that")
+        raise PeerMissing(f"{name} is not installed; `spaseq-bench peers install {name}` does that")
     # -P: the modules beside the script are not the peer's
     return [python, "-P", str(Path(__file__).parent / "peers.py"), name]
 

@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import IO, Self, cast
 
 import spaseq
-from spaseq.bench.tasks import Job, Outcome
 from spaseq.errors import SpaseqError
+from spaseq_bench.tasks import Job, Outcome
 
 
 class WorkerFailed(SpaseqError):
@@ -85,8 +85,9 @@ class Pool:
     def worker(self, name: str, command: Sequence[str] | None = None) -> Worker:
         """The worker of this name; ``command`` starts a peer instead of one of ours."""
         if name not in self._workers:
-            own = [sys.executable, "-m", "spaseq.bench.worker"]
-            env = {**os.environ, "PYTHONPATH": str(Path(spaseq.__file__).parents[1])}
+            own = [sys.executable, "-m", "spaseq_bench.worker"]
+            roots = (str(Path(module).parents[1]) for module in (spaseq.__file__, __file__))
+            env = {**os.environ, "PYTHONPATH": os.pathsep.join(roots)}
             self._workers[name] = Worker(command or own, env if command is None else os.environ)
         return self._workers[name]
 

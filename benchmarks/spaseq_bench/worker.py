@@ -3,7 +3,7 @@
     {"prepare": 3, "job": {…}}   ->   {"ready": 3}
     {"go": 3}                    ->   {"cpu": …, "wall": …, …}   or   {"error": "…"}
 
-Peers in other environments use the same protocol; see `spaseq.bench.peers`.
+Peers in other environments use the same protocol; see `spaseq_bench.peers`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 import sys
 from typing import TextIO
 
-from spaseq.bench.tasks import ENDED, Round, prepare
+from spaseq_bench.tasks import ENDED, Round, prepare
 
 
 def serve(orders: TextIO, answers: TextIO) -> None:

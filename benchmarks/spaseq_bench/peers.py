@@ -1,7 +1,7 @@
 """Peers on the V shape: naive per-event SPARQL with pyoxigraph and with rdflib, and Flink SQL MATCH_RECOGNIZE.
 
 This file is a script that runs in the environment of a peer, where spaseq is not installed; it imports nothing
-of it. It uses the protocol of `spaseq.bench.worker` and writes the same JSON lines as spaseq, so that answers
+of it. It uses the protocol of `spaseq_bench.worker` and writes the same JSON lines as spaseq, so that answers
 can be compared byte by byte.
 
 The pattern is SEQ (A; B; C): a price, the first higher one after it, the first lower one after that, of one

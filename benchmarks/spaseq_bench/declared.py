@@ -70,7 +70,7 @@ PROFILES: Final = ("tiny", "quick", "full")
 MEASURES: Final = ("cpu", "wall", "rate", "memory", "events", "p50", "p99", "cpu_p99", "cpu_mean")
 
 EXPECTED_MARK: Final = (
-    "# --- expected: matches and the digest of the sorted lines; `spaseq bench pin` writes this ---"
+    "# --- expected: matches and the digest of the sorted lines; `spaseq-bench pin` writes this ---"
 )
 
 

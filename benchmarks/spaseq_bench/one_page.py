@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Final
 
-from spaseq.bench.figures import Rows, plots_of, split_rows, told_rows
-from spaseq.bench.results import Book, Result
+from spaseq_bench.figures import Rows, plots_of, split_rows, told_rows
+from spaseq_bench.results import Book, Result
 
 _STYLE: Final = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1d2733; background: #f5f7f9; margin: 0; }

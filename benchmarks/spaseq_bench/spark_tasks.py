@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from spaseq.bench.tasks import Job, Outcome, Round, percentiles, request_of
 from spaseq.settings import changed_settings
+from spaseq_bench.tasks import Job, Outcome, Round, percentiles, request_of
 
 
 def spark_task(job: Job) -> Round:

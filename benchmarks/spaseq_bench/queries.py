@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from spaseq.bench.declared import Params, label
 from spaseq.errors import InvalidArgument, listed
+from spaseq_bench.declared import Params, label
 
 _PARAMETER = re.compile(r"\$\{(\w+)\}")
 

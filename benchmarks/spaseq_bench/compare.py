@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaseq.bench.results import Book, Cell
+from spaseq_bench.results import Book, Cell
 
 
 def compared(old: Book, new: Book, tolerance: float) -> tuple[list[tuple[str, ...]], list[str], list[str]]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 
 import spaseq
-from spaseq.bench.declared import Params, Value
 from spaseq.caches import cache_directory
 from spaseq.workloads.catalogue import START, generate
 from spaseq.workloads.events import instant_ms
 from spaseq.workloads.production import write
+from spaseq_bench.declared import Params, Value
 
 SHAPES: Final = ("events", "seed", "keys", "interval", "kb")
 """The parameters that say how data looks; all others concern the query or the machine."""

@@ -1,18 +1,22 @@
 """Continuous queries: SPARQL over windows of streams (semantics 3), as values that belong to no spelling of them.
 
 A window is named; ``GRAPH name { … }`` with the name of a window reads that window, any other name a background graph. What
-stands outside reads the default graph, the union of some windows and background graphs.
+stands outside reads the default graph, the union of some windows and background graphs. ``timestamp(?s ?p ?o)`` is a
+`Call` named ``TIMESTAMP`` with three arguments; it reads the events of the windows of its active graph.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from spaseq.algebra.events import Form
 from spaseq.algebra.patterns import Pattern
 from spaseq.model.forms import Stream
+
+EVERY_STREAM: Final = ""
+"""Instead of the IRI of a stream: the window of a query without stream clause reads all streams of its input."""
 
 
 class Unit(Enum):

@@ -55,9 +55,10 @@ class Language:
 
 @cache
 def language_names() -> tuple[str, ...]:
-    """The names of all languages."""
+    """The names of all languages; a package without ``LANGUAGE`` is none that a host runs."""
     package = import_module("spaseq.languages")
-    return tuple(sorted(module.name for module in iter_modules(package.__path__) if module.ispkg))
+    names = sorted(module.name for module in iter_modules(package.__path__) if module.ispkg)
+    return tuple(name for name in names if hasattr(import_module(f"spaseq.languages.{name}"), "LANGUAGE"))
 
 
 @cache

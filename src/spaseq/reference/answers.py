@@ -136,7 +136,7 @@ def _match(query: EventQuery, run: Run, report: Solution, identity: str) -> Matc
     if not isinstance(query.form, ConstructForm):
         truth = True if isinstance(query.form, AskForm) else None
         return Match(run.last, run.start, report, events, None, identity, boolean=truth)
-    triples = _constructed(query.form.template, run.mapping, identity)
+    triples = constructed(query.form.template, run.mapping, identity[-16:])
     return Match(run.last, run.start, {}, events, triples, identity)
 
 
@@ -173,8 +173,8 @@ def _selected(query: EventQuery, form: SelectForm, run: Run) -> Solution:
     return selected
 
 
-def _constructed(template: tuple[TriplePattern, ...], mapping: Solution, label: str) -> frozenset[Triple]:
-    """The template under the mapping; triples that are unbound or ill-formed are left out."""
+def constructed(template: tuple[TriplePattern, ...], mapping: Solution, label: str) -> frozenset[Triple]:
+    """The template under the mapping, ``label`` in its blank nodes; triples that are unbound or ill-formed are left out."""
     triples = set()
     for pattern in template:
         terms = [_node(n, mapping, label) for n in (pattern.subject, pattern.predicate, pattern.object)]
@@ -190,7 +190,7 @@ def _node(node: object, mapping: Solution, label: str) -> Term | None:
         case Constant(term):
             return term
         case Var(name) if name.startswith("_:"):
-            return BlankNode(f"{name[2:]}-m{label[-16:]}")
+            return BlankNode(f"{name[2:]}-m{label}")
         case Var(name):
             return mapping.get(name)
         case _:

@@ -9,7 +9,7 @@ Patterns over other terms go to pyoxigraph as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TypeAlias
@@ -17,7 +17,7 @@ from typing import TypeAlias
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, QuerySolutions, Store, Triple
 
 from spaseq.algebra.expressions import Expression, Term, Var
-from spaseq.algebra.format import format_pattern
+from spaseq.algebra.format import format_pattern, format_select
 from spaseq.algebra.patterns import Extend, Filter, Pattern, Values
 from spaseq.algebra.scope import expression_variables, in_scope
 from spaseq.reference.lexical import AGGREGATE, LEXICAL, VALUE, preserve
@@ -27,6 +27,8 @@ Solution: TypeAlias = dict[str, Term]
 Knowledge: TypeAlias = Mapping[str, Iterable[Triple]]
 
 EMPTY: Knowledge = MappingProxyType({})
+Function: TypeAlias = Callable[..., Term | None]
+NO_FUNCTIONS: Mapping[str, Function] = MappingProxyType({})
 RAW = "urn:spaseq:raw:"
 BLANK = "urn:spaseq:blank:"
 
@@ -35,6 +37,27 @@ def solutions(
     pattern: Pattern, triples: Iterable[Triple] = (), knowledge: Knowledge = EMPTY
 ) -> list[Solution]:
     """The distinct solutions of a pattern over an event's graph, GRAPH reading the knowledge base."""
+    return _found(pattern, triples, knowledge, _distinct)
+
+
+def bag(
+    pattern: Pattern, triples: Iterable[Triple], graphs: Knowledge, own: Mapping[str, Function] = NO_FUNCTIONS
+) -> list[Solution]:
+    """The solutions of a pattern in its order, each as often as it occurs; ``own`` are further functions by IRI."""
+    return _found(pattern, triples, graphs, format_select, own)
+
+
+def _distinct(pattern: Pattern) -> str:
+    return f"SELECT DISTINCT * WHERE {{ {format_pattern(pattern)} }}"
+
+
+def _found(
+    pattern: Pattern,
+    triples: Iterable[Triple],
+    knowledge: Knowledge,
+    query: Callable[[Pattern], str],
+    own: Mapping[str, Function] = NO_FUNCTIONS,
+) -> list[Solution]:
     graphs = [(None, list(triples)), *((NamedNode(name), list(graph)) for name, graph in knowledge.items())]
     preserved = preserve(pattern, wrap)
     raw = preserved != pattern or any(wrap(t) != t for _, graph in graphs for triple in graph for t in triple)
@@ -45,19 +68,23 @@ def solutions(
         for triple in graph:
             subject, predicate, object_ = (wrap(term) if raw else term for term in triple)
             store.add(Quad(subject, predicate, object_, name))  # type: ignore[arg-type]
-    text = f"SELECT DISTINCT * WHERE {{ {format_pattern(preserved if raw else pattern)} }}"
+    text = query(preserved if raw else pattern)
     bags = {name: partial(Bag, name) for name in re.findall(f"{AGGREGATE}[A-Z_0-9a-f:]*", text)}
     results = store.query(
         text,
-        custom_functions={NamedNode(VALUE): value, NamedNode(LEXICAL): lexical, **functions()},
+        custom_functions={
+            NamedNode(VALUE): value,
+            NamedNode(LEXICAL): lexical,
+            **functions(),
+            **{NamedNode(name): function for name, function in own.items()},
+        },
         custom_aggregate_functions={NamedNode(name): bag for name, bag in bags.items()},
     )
     assert isinstance(results, QuerySolutions)
     names = [name for name in in_scope(pattern) if not name.startswith("_:")]
     return [
-        {name: unwrap(term) for name in names if (term := solution[name]) is not None}
-        for solution in (results if names else [])
-    ] or ([{}] if not names and next(iter(results), None) is not None else [])
+        {name: unwrap(term) for name in names if (term := solution[name]) is not None} for solution in results
+    ]
 
 
 def holds(condition: Expression, mapping: Solution) -> bool:

@@ -82,9 +82,12 @@ class UnionClause:
 
 @dataclass(frozen=True, slots=True)
 class GraphClause:
+    """``GRAPH name { … }``; in languages with windows also ``WINDOW name { … }``."""
+
     name: Var | Constant
     group: GroupPattern
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    window: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,8 @@ class Printer:
             case UnionClause(groups):
                 return [pad + " UNION ".join(self.group(group, pad) for group in groups)]
             case GraphClause(name, group):
-                return [f"{pad}GRAPH {self.names.node(name)} {self.group(group, pad)}"]
+                word = "WINDOW" if element.window else "GRAPH"
+                return [f"{pad}{word} {self.names.node(name)} {self.group(group, pad)}"]
             case ServiceClause(name, group, silent):
                 word = "SILENT " if silent else ""
                 return [f"{pad}SERVICE {word}{self.names.node(name)} {self.group(group, pad)}"]
@@ -112,13 +113,13 @@ class Printer:
             case SelectQuery():
                 return self.select(query)
             case AskQuery():
-                lines = ["ASK", *self._datasets(query.datasets), f"WHERE {self.group(query.where)}"]
+                lines = ["ASK", *self.datasets(query.datasets), f"WHERE {self.group(query.where)}"]
             case ConstructQuery(template, where):
                 lines = ["CONSTRUCT" if template is None else f"CONSTRUCT {self.template(template)}"]
-                lines += [*self._datasets(query.datasets), f"WHERE {self.group(where)}"]
+                lines += [*self.datasets(query.datasets), f"WHERE {self.group(where)}"]
             case DescribeQuery(resources, pattern):
                 targets = "*" if resources is None else " ".join(map(self.names.node, resources))
-                lines = [f"DESCRIBE {targets}", *self._datasets(query.datasets)]
+                lines = [f"DESCRIBE {targets}", *self.datasets(query.datasets)]
                 lines += [] if pattern is None else [f"WHERE {self.group(pattern)}"]
             case _:
                 assert_never(query)
@@ -126,7 +127,7 @@ class Printer:
 
     def select(self, query: SelectQuery, pad: str = "") -> str:
         """A SELECT query, or a sub-SELECT at an indentation."""
-        lines = [self.select_clause(query.select, pad), *self._datasets(query.datasets)]
+        lines = [self.select_clause(query.select, pad), *self.datasets(query.datasets)]
         lines += [f"WHERE {self.group(query.where, pad)}", *self._modifiers(query.modifiers, pad)]
         return f"\n{pad}".join(lines)
 
@@ -140,7 +141,8 @@ class Printer:
             return f"?{item.variable.name}"
         return f"({self.expressions.text(item.expression, pad)} AS ?{item.variable.name})"
 
-    def _datasets(self, clauses: tuple[DatasetClause, ...]) -> list[str]:
+    def datasets(self, clauses: tuple[DatasetClause, ...]) -> list[str]:
+        """One line for each clause that says where data comes from."""
         return [
             f"FROM {'NAMED ' if clause.named else ''}{self.names.constant(clause.iri)}" for clause in clauses
         ]

@@ -45,16 +45,20 @@ class Names:
     """How IRIs are written: with the prefixes of a prologue, where the author did so."""
 
     prefixes: dict[str, str] = field(default_factory=dict)
+    based: bool = False
+    """True if a BASE line gives relative IRIs another meaning."""
 
     @classmethod
     def of(cls, prologue: Prologue) -> Names:
         """The prefixes that hold at the end of a prologue."""
-        declared = (item for item in prologue.declarations if isinstance(item, PrefixDeclaration))
-        return cls({item.name: item.iri for item in declared})
+        declared = [item for item in prologue.declarations if isinstance(item, PrefixDeclaration)]
+        return cls({item.name: item.iri for item in declared}, len(declared) < len(prologue.declarations))
 
     def constant(self, node: Constant) -> str:
-        """A term written in the query, with its prefixed spelling if that still means the same."""
+        """A term written in the query, with its own spelling (prefixed, or a mere name) if that still means the same."""
         if isinstance(node.term, NamedNode) and self._means(node.written, node.term.value):
+            return node.written
+        if node.written.startswith("<") and not self.based:
             return node.written
         return self.term(node.term)
 

@@ -1,0 +1,121 @@
+"""A whole query over windows, checked and lowered: the defaults of semantics 3.4 and 3.5 are made explicit here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, assert_never
+
+from pyoxigraph import NamedNode
+
+from spaseq.algebra.events import AskForm, ConstructForm, Form, ProjectionItem, SelectForm
+from spaseq.algebra.expressions import Constant
+from spaseq.algebra.patterns import Pattern
+from spaseq.algebra.scope import visible
+from spaseq.algebra.windows import (
+    EVERY_STREAM,
+    Emission,
+    Everything,
+    ReportPolicy,
+    StreamWindow,
+    Trigger,
+    WindowQuery,
+)
+from spaseq.errors import QueryError
+from spaseq.languages.rsepql.dialect import parse_rsepql
+from spaseq.languages.rsepql.tree import Answering, RsepqlQuery, StreamClause
+from spaseq.languages.sparql import lower_query
+from spaseq.model.forms import Stream
+from spaseq.syntax import ast
+
+DEFAULT_WINDOW: Final = "urn:spaseq:default:"
+"""The names of windows of the default graph, which no query can read as a graph."""
+
+
+def compile_windows(text: str, name: str = "query") -> WindowQuery:
+    """Parse, check and lower a query over windows; `QueryError` says what is wrong and where."""
+    written = parse_rsepql(text, name=name)
+    try:
+        return lower(written)
+    except QueryError as error:
+        error.located(text, name)
+        raise
+
+
+def lower(written: RsepqlQuery) -> WindowQuery:
+    """The query as a value that belongs to no spelling of it."""
+    plain = [clause for clause in written.query.datasets if not isinstance(clause, StreamClause)]
+    named = tuple(_iri(clause.iri) for clause in plain if clause.named)
+    windows = tuple(_windows(written))
+    pattern = lower_query(replace(written.query, datasets=()))
+    report = written.report.policy if written.report is not None else _default_report(written, windows)
+    return WindowQuery(
+        form=_form(written.query, pattern),
+        pattern=pattern,
+        streams=tuple(_streams(written)),
+        windows=windows,
+        default_windows=tuple(w.name for w in windows if w.name.startswith(DEFAULT_WINDOW)),
+        default_graphs=tuple(_iri(clause.iri) for clause in plain if not clause.named),
+        named_graphs=named or None,
+        report=report,
+        emission=_emission(written, report),
+    )
+
+
+def _windows(written: RsepqlQuery) -> Iterator[StreamWindow]:
+    """A window for each stream clause; a query without any reads everything so far of every stream."""
+    for number, clause in enumerate(written.streams):
+        name = clause.window_name
+        called = f"{DEFAULT_WINDOW}{number}" if name is None else _iri(name)
+        bodies = tuple(bracket.body for bracket in clause.window) or (Everything(),)
+        yield StreamWindow(called, _iri(clause.iri), bodies)
+    if not written.streams:
+        yield StreamWindow(f"{DEFAULT_WINDOW}0", EVERY_STREAM, (Everything(),))
+
+
+def _streams(written: RsepqlQuery) -> Iterator[Stream]:
+    seen: set[str] = set()
+    for clause in written.streams:
+        iri = _iri(clause.iri)
+        if iri not in seen:
+            seen.add(iri)
+            yield Stream(clause.iri.written.strip("<>") or iri, iri)
+
+
+def _default_report(written: RsepqlQuery, windows: tuple[StreamWindow, ...]) -> ReportPolicy:
+    """WINDOW CLOSE if a window has a step, else CONTENT CHANGE; C-SPARQL's clauses report no empty window (3.4)."""
+    closes = any(window.stepping is not None for window in windows)
+    return ReportPolicy(
+        Trigger.WINDOW_CLOSE if closes else Trigger.CONTENT_CHANGE,
+        non_empty=any(clause.name is None for clause in written.streams),
+    )
+
+
+def _emission(written: RsepqlQuery, report: ReportPolicy) -> Emission:
+    if written.registration is not None and written.registration.emission is not None:
+        return written.registration.emission
+    return Emission.ISTREAM if report.trigger is Trigger.CONTENT_CHANGE else Emission.RSTREAM
+
+
+def _form(query: Answering, pattern: Pattern) -> Form:
+    match query:
+        case ast.SelectQuery():
+            return SelectForm(tuple(ProjectionItem(variable) for variable in visible(pattern)))
+        case ast.AskQuery():
+            return AskForm()
+        case ast.ConstructQuery(None, where):
+            assert isinstance(where, ast.Group)
+            blocks = (element for element in where.elements if isinstance(element, ast.Triples))
+            return ConstructForm(tuple(triple for block in blocks for triple in block.triples))
+        case ast.ConstructQuery(template):
+            assert template is not None
+            return ConstructForm(template)
+        case ast.DescribeQuery():
+            raise AssertionError("the checks refuse DESCRIBE")
+        case _:
+            assert_never(query)
+
+
+def _iri(name: Constant) -> str:
+    assert isinstance(name.term, NamedNode)
+    return name.term.value

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from pyoxigraph import BlankNode, Triple
 
+from spaseq.algebra.windows import WindowQuery
 from spaseq.errors import QueryError
+from spaseq.languages.rsepql.query import compile_windows
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes, Term
@@ -19,6 +21,8 @@ from spaseq.temporal.instants import format_instant
 from spaseq.testing.specs import Case, Expected
 
 Run = Callable[[CompiledQuery, tuple[GraphEvent, ...], dict[str, frozenset[Triple]]], Iterable[Match]]
+WindowRun = Callable[[WindowQuery, tuple[GraphEvent, ...], dict[str, frozenset[Triple]]], Iterable[Match]]
+"""An evaluator of queries over windows; the blank nodes of different events are different."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +53,23 @@ def check(case: Case, host: Host) -> None:
     _check_plan(case, query)
     if case.expected is not None:
         found = list(host.run(query, case.events, case.knowledge))
-        _check_matches(case, host, found)
+        _check_matches(case, host.name, found)
+
+
+def check_windows(case: Case, name: str, run: WindowRun) -> None:
+    """Assert everything that a case of a query over windows expects of an evaluator."""
+    try:
+        query = compile_windows(case.query, name=case.id)
+    except QueryError as error:
+        _check_error(case, error)
+        return
+    assert case.error is None, f"{case.id}: expected {case.error}, but it compiles"
+    if case.expected is not None:
+        scopes = BlankScopes()
+        events = tuple(localised(event, scopes) for event in case.events)
+        found = list(run(query, events, case.knowledge))
+        assert [m.instant for m in found] == sorted(m.instant for m in found), f"{case.id}: not in order"
+        _check_matches(case, name, found)
 
 
 def _compiled(case: Case) -> CompiledQuery | None:
@@ -85,13 +105,13 @@ def _check_plan(case: Case, query: CompiledQuery) -> None:
         assert bool(re.search(regex, text)) is wanted, f"{case.id}: plan ~ {regex}\n{text}"
 
 
-def _check_matches(case: Case, host: Host, found: list[Match]) -> None:
+def _check_matches(case: Case, host: str, found: list[Match]) -> None:
     assert case.expected is not None
     with_events = any(expected.events is not None for expected in case.expected)
     wanted = Counter(_expected_line(expected, with_events) for expected in case.expected)
     got = Counter(_line(match, with_events) for match in found)
     assert wanted == got, "\n".join(
-        [f"{case.id} on {host.name} ({case.path}:{case.line})"]
+        [f"{case.id} on {host} ({case.path}:{case.line})"]
         + [f"  missing: {line} (x{count})" for line, count in sorted((wanted - got).items())]
         + [f"  extra:   {line} (x{count})" for line, count in sorted((got - wanted).items())]
     )
@@ -100,7 +120,8 @@ def _check_matches(case: Case, host: Host, found: list[Match]) -> None:
 def _line(match: Match, with_events: bool) -> str:
     events = [f"{event.step}@{format_instant(event.instant)}" for event in match.events]
     bindings = [] if match.triples is not None else list(match.bindings.items())
-    return _text(match.begin, match.instant, bindings, match.triples, events if with_events else [])
+    truth = match.boolean is not False
+    return _text(match.begin, match.instant, bindings, match.triples, events if with_events else [], truth)
 
 
 def _expected_line(expected: Expected, with_events: bool) -> str:
@@ -115,6 +136,7 @@ def _expected_line(expected: Expected, with_events: bool) -> str:
         list(expected.bindings),
         expected.triples,
         events if with_events else [],
+        expected.boolean,
     )
 
 
@@ -124,11 +146,13 @@ def _text(
     bindings: list[tuple[str, Term]],
     triples: frozenset[Triple] | None,
     events: list[str],
+    truth: bool,
 ) -> str:
     parts = [f"{format_instant(start)}..{format_instant(time)}"]
     parts += [f"{name}={_shown(term)}" for name, term in sorted(bindings, key=lambda item: item[0])]
     if triples is not None:
         parts += sorted(" ".join(_shown(term) for term in triple) for triple in triples)
+    parts += [] if truth else ["false"]
     return " ".join(parts + (["[" + " ".join(events) + "]"] if events else []))
 
 

@@ -26,7 +26,8 @@ A section of a case replaces the shared one of the same name: a stream by its al
 It expects ``expect`` (matches, or ``none``), ``error CODE [at LINE:COLUMN]``, ``warning CODE``,
 ``automaton`` (its edges), ``plan ~ REGEX``, ``plan !~ REGEX``; any number of them. Times are seconds
 since the epoch or dateTimes; terms and graphs are Turtle with the prefixes ``:`` (http://ex.org/),
-``xsd:``, ``rdf:`` and ``rdfs:``. ``knowledge <iri>`` gives a background graph.
+``xsd:``, ``rdf:`` and ``rdfs:``. ``knowledge <iri>`` gives a background graph. ``language`` names the language of a whole
+query, by default ``spaseq``; an ASK over windows expects ``START..TIME true`` or ``false``.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ PREFIXES = """@prefix : <http://ex.org/> .
 KEYWORDS = frozenset(
     [
         "case",
+        "language",
         "query",
         "seq",
         "select",
@@ -97,6 +99,7 @@ class Expected:
     bindings: tuple[tuple[str, Term], ...] = ()
     triples: frozenset[Triple] | None = None
     events: tuple[str, ...] | None = None
+    boolean: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ class Case:
     warnings: tuple[str, ...] = ()
     automaton: str | None = None
     plan: tuple[tuple[bool, str], ...] = ()
+    language: str = "spaseq"
 
     @property
     def id(self) -> str:
@@ -134,9 +138,10 @@ def load(path: Path) -> list[Case]:
     ]
 
 
-def load_all(folder: Path) -> list[Case]:
-    """The cases of every spec file below a folder."""
-    return [case for path in sorted(folder.rglob("*.spec")) for case in load(path)]
+def load_all(folder: Path, language: str = "spaseq") -> list[Case]:
+    """The cases of one language in every spec file below a folder."""
+    cases = (case for path in sorted(folder.rglob("*.spec")) for case in load(path))
+    return [case for case in cases if case.language == language]
 
 
 def _sections(path: Path) -> Iterator[Section]:
@@ -186,6 +191,7 @@ def _case(path: Path, name: str, line: int, sections: list[Section]) -> Case:
         warnings=tuple(section.head for section in all_of("warning")),
         automaton="\n".join(line.strip() for line in automata[0].text.splitlines()) if automata else None,
         plan=tuple(_plan(path, section) for section in all_of("plan")),
+        language=next((section.head for section in reversed(all_of("language"))), "spaseq"),
     )
 
 
@@ -283,6 +289,7 @@ def _expected(path: Path, section: Section) -> Iterator[Expected]:
             tuple((name, _term(path, number, term)) for name, term in names),
             triples,
             tuple(events.split()) if events is not None else None,
+            rest != "false",
         )
 
 

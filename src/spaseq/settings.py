@@ -169,8 +169,11 @@ class Settings:
     segment_bytes: int = _threshold(
         1 << 16, 100, "bytes of segments from which state is rewritten as a whole"
     )
+    cluster_tasks: int = _threshold(
+        16, 3, "tasks at a time that a run on a cluster plans for at least, however few executors are there"
+    )
     warm_buckets: int = _threshold(
-        8, 1, "buckets whose state a worker keeps from one micro-batch to the next"
+        64, 1, "buckets whose state a worker keeps from one micro-batch to the next"
     )
     arrow_rows: int = _threshold(10_000, 3, "rows that Java hands to a worker at a time")
     cached_instants: int = _threshold(1 << 18, 2, "timestamps of rows whose instant is kept")

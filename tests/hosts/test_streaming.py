@@ -177,10 +177,10 @@ def test_state_of_idle_keys_is_dropped(feed: Feed, partition: str) -> None:
     """
     text = PAIRS.replace("WHERE", f"{partition} WHERE")
     feed.add([(i / 100_000, "a", f"k{i}") for i in range(100_000)]).add([(5, "nothing", "x")])
-    feed.run(text)
+    feed.run(text, partitions=4)
     before = feed.stored()
     feed.add([(60, "nothing", "x")])
-    reports = feed.run(text)
+    reports = feed.run(text, partitions=4)
     after = feed.stored()
     assert sum(before.values()) > 1_000_000
     assert [name for _, name in after] == ["head"] * 4
@@ -197,6 +197,25 @@ def test_a_micro_batch_writes_what_it_touched(feed: Feed) -> None:
     feed.add([(3 + i / 100_000, "a", f"k{i}") for i in range(500)]).add([(4, "nothing", "x")])
     feed.run(text)
     assert feed.written() - written < whole / 10
+
+
+def test_a_restart_in_another_session_finds_the_state_of_every_key(feed: Feed) -> None:
+    """Neither shuffle partitions nor cores decide where keys are; another number of buckets is refused."""
+    shuffled = "spark.sql.shuffle.partitions"
+    before = feed.spark.conf.get(shuffled)
+    try:
+        feed.add([(1, "a", f"k{i}") for i in range(40)]).run()
+        feed.spark.conf.set(shuffled, "7")
+        feed.add([(2, "b", f"k{i}") for i in range(40)]).add([(3, "nothing", "x")]).run()
+        assert feed.found() == [(1, 2)] * 40
+        feed.add([(4, "a", "k")])
+        with pytest.raises(Exception, match="STREAM_FAILED") as failed:
+            feed.run(partitions=8)
+    finally:
+        feed.spark.conf.set(shuffled, before or "200")
+    problem = problem_of(failed.value)
+    assert isinstance(problem, IncompatibleCheckpoint)
+    assert "run again with partitions=64" in str(problem)
 
 
 def test_another_query_cannot_take_up_a_checkpoint(feed: Feed) -> None:

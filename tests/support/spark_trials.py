@@ -146,9 +146,9 @@ def stream_in_batches(
         "graph",
         "stream",
     )
-    answers = match_all(
-        job.queries, events_of, job.knowledge, provenance=True, lateness=lateness, metrics="spaseq", **options
-    )
+    # As many buckets as there are partitions: each costs a little in every micro-batch.
+    known = {"partitions": 4, "metrics": "spaseq", **options}
+    answers = match_all(job.queries, events_of, job.knowledge, provenance=True, lateness=lateness, **known)
     query = (
         answers.writeStream.format("parquet")
         .option("checkpointLocation", str(folder / "checkpoint"))

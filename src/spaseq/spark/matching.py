@@ -25,11 +25,11 @@ from spaseq.spark.output.across_buckets import compared
 from spaseq.spark.output.answer_rows import AnswerForm, RowForm
 from spaseq.spark.output.native import as_native
 from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
-from spaseq.spark.shuffle.routing import bucket_places
+from spaseq.spark.shuffle.routing import BUCKETS, bucket_places
 from spaseq.spark.sources.bad_events import policy_with
 from spaseq.spark.sources.event_files import FileParts, parts_behind
 from spaseq.spark.sources.graph_values import checked_syntax
-from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, workers_like_us
+from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, parallel_tasks, workers_like_us
 from spaseq.spark.stages.gpm_stage import MatchParts, MatchRows
 from spaseq.spark.stages.sequence_stage import SequenceStage
 from spaseq.spark.state.processor import OUTPUT, SequenceProcessor
@@ -101,7 +101,7 @@ def match(
 
     ``format`` is the syntax of ``value`` columns, whose graphs name their own time with
     ``timestamp_predicate`` unless there is a ``time`` column. ``partitions`` is the number of buckets that keys
-    and windows are spread over; ``max_runs`` and ``max_memory`` (bytes; default: half of the memory of a worker's machine,
+    and windows are spread over (on streams 64: a checkpoint keeps it, whatever the cores and partitions of the session); ``max_runs`` and ``max_memory`` (bytes; default: half of the memory of a worker's machine,
     divided by its cores) bound the state of each.
 
     On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
@@ -193,7 +193,9 @@ def answers_of(
         sequence = SequenceStage(shared, form)
         ordered = blocks.repartitionById(job.buckets, "bucket").sortWithinPartitions("query", "first")
         answers = ordered.mapInArrow(sequence, internal)
-    return compared(answers, job, columns, streaming=streaming) if job.compares else answers
+    if not job.compares:
+        return answers
+    return compared(answers, min(job.buckets, _shuffled(spark)), columns, streaming=streaming)
 
 
 def _given(streams: object) -> list[DataFrame | FileParts]:
@@ -247,12 +249,13 @@ def _job(
     *,
     streaming: bool,
 ) -> Job:
-    buckets = _default_buckets(spark) if options.partitions is None else options.partitions
+    buckets = options.partitions
+    if buckets is None:
+        buckets = BUCKETS if streaming else _default_buckets(spark)
     if buckets < 1:
         raise InvalidArgument(f"`partitions` must be at least 1, not {buckets}")
     check_limits(options.max_runs, options.max_memory)
     tasks, streams = make_tasks(queries, buckets, streaming=streaming)
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
     known = as_knowledge(knowledge, rdfs=options.rdfs)
     for task in tasks:
         known.require(task.program.knowledge[0])
@@ -274,7 +277,7 @@ def _job(
         options.quarantine,
         as_duration(options.lateness, "lateness"),
         None if options.stream_lag is None else as_duration(options.stream_lag, "stream_lag"),
-        bucket_places(buckets, partitions) if streaming else (),
+        bucket_places(buckets) if streaming else (),
         options.punctual,
         options.counts,
         None if options.idle_after is None else as_duration(options.idle_after, "idle_after"),
@@ -283,9 +286,12 @@ def _job(
 
 
 def _default_buckets(spark: SparkSession) -> int:
-    """Twice what runs at once, so that uneven buckets even out; never more than Spark would shuffle into."""
-    wanted = int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
-    return max(1, min(wanted, 2 * spark.sparkContext.defaultParallelism))
+    """Of a finite input: twice what runs at once, so that uneven buckets even out; not more than Spark would shuffle into."""
+    return max(1, min(_shuffled(spark), 2 * parallel_tasks(spark)))
+
+
+def _shuffled(spark: SparkSession) -> int:
+    return int(spark.conf.get("spark.sql.shuffle.partitions") or 200)
 
 
 def _matched(

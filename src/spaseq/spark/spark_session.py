@@ -160,6 +160,21 @@ def _sockets() -> dict[str, str]:
     return {f"{name}.enabled": "true", f"{name}.dir": folder}
 
 
+def is_one_process(master: str | None) -> bool:
+    """True if the workers of a master are started by the driver and share its working folder."""
+    return re.match(r"local(\[|$)", master or "local") is not None
+
+
+def parallel_tasks(spark: SparkSession) -> int:
+    """How many tasks at a time to plan for."""
+    return planned_tasks(spark.sparkContext.master, spark.sparkContext.defaultParallelism)
+
+
+def planned_tasks(master: str | None, parallelism: int) -> int:
+    """The cores of one process; on a cluster not fewer than a fixed number, since executors may still be registering."""
+    return parallelism if is_one_process(master) else max(parallelism, choices().cluster_tasks)
+
+
 def workers_like_us(spark: SparkSession) -> None:
     """Let workers on this machine run the interpreter that runs us, which has our packages, unless another one was chosen.
 

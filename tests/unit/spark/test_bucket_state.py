@@ -262,6 +262,7 @@ class _Told:
         ({"version": 0}, "version 0.*start again with a new checkpoint"),
         ({"fingerprint": "other"}, "other queries or options"),
         ({"buckets": 9}, "9 buckets.*partitions=9"),
+        ({"places": 1}, "under other keys.*new checkpoint"),
     ],
 )
 def test_a_checkpoint_that_does_not_fit_is_refused_with_advice(

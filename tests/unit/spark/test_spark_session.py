@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spaseq.errors import InvalidArgument
-from spaseq.spark.spark_session import JavaMissing, check_java, check_master, check_version
+from spaseq.spark.spark_session import JavaMissing, check_java, check_master, check_version, planned_tasks
 
 
 @pytest.fixture
@@ -62,3 +62,18 @@ def test_a_master_that_spark_cannot_read_is_told(master: str) -> None:
 def test_masters_of_spark_are_taken(master: str) -> None:
     """All forms of its documentation."""
     check_master(master)
+
+
+@pytest.mark.parametrize(
+    ("master", "cores", "tasks"),
+    [
+        ("local[2]", 2, 2),
+        ("local", 1, 1),
+        ("local-cluster[2,1,512]", 2, 16),
+        ("spark://h:7077", 2, 16),
+        ("yarn", 40, 40),
+    ],
+)
+def test_a_start_before_executors_have_registered_plans_for_them(master: str, cores: int, tasks: int) -> None:
+    """Spark then knows of two cores, and a checkpoint would keep that number for ever."""
+    assert planned_tasks(master, cores) == tasks

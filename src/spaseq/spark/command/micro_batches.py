@@ -14,6 +14,7 @@ from spaseq.spark.command.run_folder import SCHEDULE, SPARK, Record, RunFolder
 from spaseq.spark.command.run_output import ANSWERS, BAD, COUNTS, Writing
 from spaseq.spark.sources.event_files import FileParts, read_events, scheduled_events
 from spaseq.spark.sources.schedule import Schedule, make_schedule
+from spaseq.spark.spark_session import parallel_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +36,7 @@ class MicroBatches:
         self._run, self._spark = run, spark
         self._kept = run.kept or RunFolder(folder, run.identity())
         self._folder = self._kept.path
-        self._partitions = self._kept.partitions(spark.sparkContext.defaultParallelism)
+        self._partitions = self._kept.partitions(parallel_tasks(spark))
         # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
         for name in (BAD, COUNTS):
             shutil.rmtree(self._folder / name, ignore_errors=True)

@@ -38,7 +38,7 @@ from spaseq.spark.output.line_files import COUNTED, LineFiles
 from spaseq.spark.schemas import all_answer_columns
 from spaseq.spark.sources.bad_events import policy_with
 from spaseq.spark.sources.event_files import EventFiles, FileParts, parts_now, read_events
-from spaseq.spark.spark_session import check_java, check_master, new_session
+from spaseq.spark.spark_session import check_java, check_master, is_one_process, new_session, parallel_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -178,7 +178,7 @@ class SparkRun:
         # The session may be somebody else's, who gets it back as it was.
         shuffled = "spark.sql.shuffle.partitions"
         stack.callback(spark.conf.set, shuffled, spark.conf.get(shuffled) or "200")
-        spark.conf.set(shuffled, str(spark.sparkContext.defaultParallelism))
+        spark.conf.set(shuffled, str(parallel_tasks(spark)))
         folder = self.request.checkpoint or self._shared_folder(work, stack)
         try:
             self._keep_pipes(folder.absolute() / "piped")
@@ -190,7 +190,7 @@ class SparkRun:
 
     def _shared_folder(self, work: Path, stack: ExitStack) -> Path:
         """A folder that driver and workers see: any on one machine, else one beside the output."""
-        if self.master.startswith("local"):
+        if is_one_process(self.master):
             return work / "shared"
         beside = (self.request.output.parent if self.request.output is not None else Path()).resolve()
         folder = Path(tempfile.mkdtemp(prefix=".spaseq-", dir=beside))

@@ -7,24 +7,24 @@ from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import StructType
 
 from spaseq.model.matches import match_identity
-from spaseq.spark.job import Job
 
 ORDER: Final = ("equal", "time", "start", "match")
 NUMBERED: Final = "="
 """How the column ``equal`` begins for matches that are to be numbered, not dropped; their ``match`` is their key."""
 
 
-def compared(answers: DataFrame, job: Job, columns: StructType, *, streaming: bool) -> DataFrame:
+def compared(answers: DataFrame, partitions: int, columns: StructType, *, streaming: bool) -> DataFrame:
     """Of equal answers the one with the earliest start, of an ASK the first of all; others as they are.
 
     Where starts are equal the least identity decides, if there are any. Matches whose equals may lie in other buckets
     get their numbers here. All buckets go by the same watermark, so equal answers of an endless input come in one
     micro-batch, and what is compared needs no memory.
     """
-    together = answers.repartitionById(job.buckets, "spread")
+    together = answers.repartitionById(partitions, F.col("spread") % partitions)
     if streaming:
         return together.mapInArrow(_SortedFirst(), columns)
     order = [name for name in ORDER if name in ("equal", *columns.names)]

@@ -145,18 +145,23 @@ def _mixed(words: Words) -> Words:
 # --- the numbers of buckets, so that Spark spreads them evenly over the partitions of the state store ------------
 
 
-def bucket_places(buckets: int, partitions: int) -> tuple[int, ...]:
-    """A number per bucket, so that Spark's hash partitioning gives no partition two before all have one."""
-    places: list[int] = []
-    taken = [0] * partitions
+BUCKETS: Final = 64
+"""The default for endless inputs: a fixed number, since a checkpoint must find it again in any session."""
+
+
+def bucket_places(buckets: int) -> tuple[int, ...]:
+    """The key of every bucket in the state store, chosen so that Spark's partitions are even if they divide the buckets.
+
+    Keys follow from the number of buckets alone: Spark keeps the number of partitions that a checkpoint began with,
+    whatever the session of a restart says. The first key is always 0, so a run with another number of buckets finds the
+    state of at least one bucket, which refuses it.
+    """
+    places: dict[int, int] = {}
     number = 0
     while len(places) < buckets:
-        partition = spark_partition(number, partitions)
-        if taken[partition] == min(taken):
-            taken[partition] += 1
-            places.append(number)
+        places.setdefault(spark_partition(number, buckets), number)
         number += 1
-    return tuple(places)
+    return tuple(places.values())
 
 
 def spark_partition(number: int, partitions: int) -> int:

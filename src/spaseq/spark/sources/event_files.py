@@ -28,7 +28,7 @@ from spaseq.spark.shuffle.arrow_terms import as_written
 from spaseq.spark.sources.bad_events import policy_with
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import placed
-from spaseq.spark.spark_session import workers_like_us
+from spaseq.spark.spark_session import is_one_process, parallel_tasks, workers_like_us
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _reader(
     workers_like_us(spark)
     register(spark)
     reader = (spark.readStream if streaming else spark.read).format("rdf")
-    return reader.options(**settings, parallelism=str(spark.sparkContext.defaultParallelism))
+    return reader.options(**settings, parallelism=str(parallel_tasks(spark)))
 
 
 def _loaded(
@@ -205,7 +205,7 @@ def _loaded(
 
 def _reachable(spark: SparkSession, paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths as workers can follow them: those elsewhere do not stand in this directory."""
-    if (spark.sparkContext.master or "local").startswith("local"):
+    if is_one_process(spark.sparkContext.master):
         return paths
     return tuple(str(Path(each).absolute()) for each in paths)
 
@@ -231,7 +231,7 @@ def parts_now(spark: SparkSession, files: EventFiles) -> FileParts:
     """The parts of all files that are there now, found by the driver alone."""
     files = replace(files, paths=_reachable(spark, files.paths))
     splits = [Split.whole_of(source, files.options.timestamp_predicate) for source in files.found()]
-    tasks = tuple(parts(splits, spark.sparkContext.defaultParallelism, None, files.options))
+    tasks = tuple(parts(splits, parallel_tasks(spark), None, files.options))
     return FileParts(files, spark.range(0, len(tasks), 1, max(1, len(tasks))), tasks)
 
 

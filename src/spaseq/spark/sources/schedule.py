@@ -24,6 +24,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.spark.sources.event_files import cut_into_parts
 from spaseq.spark.sources.splits import Split
+from spaseq.spark.spark_session import parallel_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -100,7 +101,7 @@ def make_schedule(
     first = dict(cast("list[tuple[int, int | None]]", found))
     known = [replace(part, first=first[number]) for number, part in enumerate(wanted)]
     # A few seconds of work, which a crash may cost.
-    size = settings().micro_batch_bytes * spark.sparkContext.defaultParallelism
+    size = settings().micro_batch_bytes * parallel_tasks(spark)
     return Schedule(tuple(cut_into_batches(known, list(inputs), size)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+import zlib
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -47,6 +48,11 @@ def fingerprint(job: Job) -> str:
     _fingerprints.clear()
     _fingerprints[job.id] = found
     return found
+
+
+def _places(job: Job) -> int:
+    """A checksum of the keys under which Spark keeps the state of buckets."""
+    return zlib.crc32(json.dumps(job.places).encode())
 
 
 @dataclass(slots=True)
@@ -154,6 +160,11 @@ class BucketState:
                 f"the checkpoint spreads keys over {head['buckets']} buckets, this run over {self._job.buckets}; run "
                 f"again with partitions={head['buckets']}, or start with a new checkpoint"
             )
+        if head.get("places") != _places(self._job):
+            raise IncompatibleState(
+                "the checkpoint was written by a release that kept buckets under other keys; finish the run with that "
+                "release, or start with a new checkpoint"
+            )
         self.progress = _progress(head["progress"])
         self.passed = {int(number): time for number, time in head["passed"].items()}
         for number in head["passed"]:
@@ -174,6 +185,7 @@ class BucketState:
             "version": STATE_VERSION,
             "fingerprint": fingerprint(self._job),
             "buckets": self._job.buckets,
+            "places": _places(self._job),
             "progress": self.progress.to_list(),
             "passed": self.passed,
             "queries": queries,

@@ -32,7 +32,7 @@ QUERY = """PREFIX : <http://ex.org/>
 {form} WITHIN 10 SECONDS SLIDING FROM STREAM S <http://ex.org/s>
 WHERE {{ SEQ ({seq}) DEFINE GPM A ON S {{ ?k :a ?v }} DEFINE GPM B ON S {{ ?k :b ?w }} }}"""
 PAIRS = QUERY.format(form="SELECT ?k ?v ?w", seq="A ; B")
-SCHEMA = "time bigint, triples array<struct<s:string,p:string,o:string>>, stream string"
+SCHEMA = "time bigint, triples array<struct<s:string,p:string,o:string>>, stream string, promise boolean"
 
 Event = tuple[float | None, str, str]
 """Seconds, property, key; no property for a promise, no time for the end."""
@@ -55,7 +55,8 @@ class Feed:
                 else None
             )
             time = None if seconds is None else round(seconds * 1_000_000)
-            lines.append(json.dumps({"time": time, "triples": triples, "stream": stream}) + "\n")
+            row = {"time": time, "triples": triples, "stream": stream, "promise": not name}
+            lines.append(json.dumps(row) + "\n")
         file = self.folder / "in" / f"{self.count:04d}.json"
         file.write_text("".join(lines))
         os.utime(file, (1_000_000 + self.count, 1_000_000 + self.count))
@@ -145,7 +146,7 @@ def test_late_events_are_counted_and_quarantined(feed: Feed) -> None:
 
 
 def test_a_promise_lets_time_pass_without_events(feed: Feed) -> None:
-    """A row without triples: nothing before its time will come. Trailing negation is decided by it."""
+    """A row that says so and has no triples: nothing before its time will come. Trailing negation is decided by it."""
     text = QUERY.format(form="SELECT ?k", seq="A ; B!")
     feed.add([(1, "a", "k")]).add([(11, "", "")])
     feed.run(text)

@@ -27,6 +27,7 @@ from spaseq.operators.snapshot import VERSION, IncompatibleSnapshot
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
+from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import Place
 from spaseq.spark.stages.mapper import Mapper
@@ -210,7 +211,7 @@ class Bucket:
             tasks,
             streams,
             1,
-            on_bad="skip",
+            bad=BadPolicy("skip"),
             places=(0,),
             provenance=provenance,
         )
@@ -229,7 +230,7 @@ class Bucket:
         if end:
             rows.progress.promise(STREAM, 2**63 - 1)
         work = Work(self.job, 0, bucket_state.BucketState(self.job, 0, self.store), Place())
-        for _ in work.run(rows, RowForm(together=False), BadEvents("skip", None, "")):
+        for _ in work.run(rows, RowForm(together=False), BadEvents(BadPolicy("skip"), "")):
             pass
 
 

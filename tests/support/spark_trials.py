@@ -16,7 +16,7 @@ from pathlib import Path
 from pyoxigraph import Triple
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import ArrayType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, LongType, StringType, StructField, StructType
 
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match, MatchedEvent
@@ -129,13 +129,13 @@ def stream_in_batches(
         for number, event in enumerate(events):
             pieces[number * batches // len(events)].append(event_row(stream, event))
     declared = {iri for query in job.queries.values() for iri in (s.iri for s in query.streams)}
-    pieces.append([(None, None, None, iri) for iri in sorted(declared)])
-    names = ("time", "triples", "graph", "stream")
+    pieces.append([(None, None, None, iri, True) for iri in sorted(declared)])
+    names = ("time", "triples", "graph", "stream", "promise")
     for number, rows in enumerate(pieces):
         file = source / f"{number:04d}.json"
-        file.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows))
+        file.write_text("".join(json.dumps(dict(zip(names, row, strict=False))) + "\n" for row in rows))
         os.utime(file, (1_000_000 + number, 1_000_000 + number))
-    kinds = (LongType(), ArrayType(ArrayType(StringType())), StringType(), StringType())
+    kinds = (LongType(), ArrayType(ArrayType(StringType())), StringType(), StringType(), BooleanType())
     schema = StructType([StructField(name, kind) for name, kind in zip(names, kinds, strict=True)])
     read = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(source))
     events_of = read.select(
@@ -145,6 +145,7 @@ def stream_in_batches(
         ),
         "graph",
         "stream",
+        "promise",
     )
     # As many buckets as there are partitions: each costs a little in every micro-batch.
     known = {"partitions": 4, "metrics": "spaseq", **options}

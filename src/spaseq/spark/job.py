@@ -9,11 +9,11 @@ from pyoxigraph import Literal
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.errors import InvalidArgument, listed
-from spaseq.io.bad_input import Policy
 from spaseq.io.options import ReadOptions
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.distribution import Unit
 from spaseq.planner.program import Program, build_program
+from spaseq.spark.shared_folder import BadPolicy, SharedFolder
 from spaseq.spark.shuffle.routing import Routing, routing_of
 
 
@@ -65,15 +65,14 @@ class Job:
     max_runs: int | None = 10_000_000
     max_memory: int | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
-    on_bad: Policy = "fail"
-    quarantine: str | None = None
+    bad: BadPolicy = field(default_factory=BadPolicy)
     lateness: int = 0
     lag: int | None = None
     places: tuple[int, ...] = ()
     """For an endless input the name of every bucket, chosen so that Spark puts each on a partition of its own."""
     punctual: bool = False
     """True if the input makes sure that no event is late, so that lateness need not be checked."""
-    counts: str | None = None
+    counts: SharedFolder | None = None
     """A folder in which tasks leave what they have counted."""
     idle_after: int | None = None
     """Microseconds without events after which a stream is not waited for; None: it is always waited for."""

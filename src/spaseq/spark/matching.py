@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import StructType, TimestampType
+from pyspark.sql.types import BooleanType, StructType, TimestampType
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.inputs import as_duration
@@ -25,8 +25,8 @@ from spaseq.spark.output.across_buckets import compared
 from spaseq.spark.output.answer_rows import AnswerForm, RowForm
 from spaseq.spark.output.native import as_native
 from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
+from spaseq.spark.shared_folder import Directory, SharedFolder, bad_policy
 from spaseq.spark.shuffle.routing import BUCKETS, bucket_places
-from spaseq.spark.sources.bad_events import policy_with
 from spaseq.spark.sources.event_files import FileParts, parts_behind
 from spaseq.spark.sources.graph_values import checked_syntax
 from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, parallel_tasks, workers_like_us
@@ -56,7 +56,7 @@ class MatchOptions:
     rdfs: bool = False
     provenance: bool = False
     on_bad_input: str = "fail"
-    quarantine: str | None = None
+    quarantine: Directory | None = None
     partitions: int | None = None
     max_runs: int | None = 10_000_000
     max_memory: int | None = None
@@ -67,8 +67,8 @@ class MatchOptions:
     metrics: Observation | str | None = None
     punctual: bool = False
     """True if the input itself makes sure that nothing comes late, as a schedule does."""
-    counts: str | None = None
-    """A folder that all workers see, in which tasks leave what they have counted (`spaseq.spark.output.tallies`)."""
+    counts: SharedFolder | None = None
+    """A folder in which tasks leave what they have counted (`spaseq.spark.output.tallies`)."""
 
 
 def match(
@@ -82,7 +82,7 @@ def match(
     rdfs: bool = False,
     provenance: bool = False,
     on_bad_input: str = "fail",
-    quarantine: str | None = None,
+    quarantine: Directory | None = None,
     partitions: int | None = None,
     max_runs: int | None = 10_000_000,
     max_memory: int | None = None,
@@ -273,8 +273,7 @@ def _job(
             options.timestamp_predicate,
             keep_names=options.provenance or any(task.program.sequence.reads_names for task in tasks),
         ),
-        policy_with(options.on_bad_input, options.quarantine),
-        options.quarantine,
+        bad_policy(options.on_bad_input, options.quarantine),
         as_duration(options.lateness, "lateness"),
         None if options.stream_lag is None else as_duration(options.stream_lag, "stream_lag"),
         bucket_places(buckets) if streaming else (),
@@ -346,6 +345,12 @@ def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tupl
         raise InvalidArgument(
             f"an events DataFrame has `time` and `triples` or `value`; this one has {', '.join(frame.columns)}"
         )
+    if "promise" in types:
+        if not isinstance(types["promise"], BooleanType):
+            raise InvalidArgument(
+                f"the column `promise` must be a boolean, not {types['promise'].simpleString()}"
+            )
+        columns.append(F.col("promise"))
     if with_stream:
         columns.append(F.col("stream"))
     return frame.select(*columns), syntax

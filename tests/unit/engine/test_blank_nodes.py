@@ -12,6 +12,7 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFor
 import spaseq
 from spaseq.engine.encode import encode_pushed
 from spaseq.spark.job import Job, make_tasks
+from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.shuffle.blocks import decode_block
 from spaseq.spark.sources.task_place import Place
 from spaseq.spark.stages.gpm_stage import _Task
@@ -77,7 +78,7 @@ def test_matched_on_a_worker(change_settings: Callable[..., None]) -> None:
     """A worker of Spark forgets the terms of a batch with the batch; a bucket keeps what it was sent."""
     change_settings(remembered_scopes=2, compacted_terms=0)
     tasks, streams = make_tasks({"q": spaseq.compile(QUERY)}, 1, streaming=False)
-    job = Job("test", tasks, streams, 1, on_bad="skip")
+    job = Job("test", tasks, streams, 1, bad=BadPolicy("skip"))
     mapper, sequencer = Mapper(job), Sequencer(job, tasks[0], 0)
     work = _Task(mapper, Place(), "event")
     for number, event in enumerate(pushed()):

@@ -18,6 +18,7 @@ from spaseq.operators.packing import IncompatibleState
 from spaseq.planner.compiled import compile_query
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
+from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.shuffle.blocks import Block
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import Place
@@ -60,7 +61,7 @@ class Stream:
         gpms = " ".join(text for name, text in GPMS.items() if name in seq)
         text = QUERY.format(seq=seq, window=window, partition=partition, gpms=gpms)
         tasks, streams = make_tasks({"q": compile_query(text)}, 1, streaming=True)
-        self.job = Job("test", tasks, streams, 1, on_bad="skip", places=(0,), **job)  # type: ignore[arg-type]
+        self.job = Job("test", tasks, streams, 1, bad=BadPolicy("skip"), places=(0,), **job)  # type: ignore[arg-type]
         self.mapper = Mapper(self.job)
         self.store = Store()
         self.late = 0
@@ -99,7 +100,7 @@ class Stream:
         if end:
             given.progress.promise(STREAM, 2**63 - 1)
         work = Work(self.job, 0, BucketState(self.job, 0, self.store), Place())
-        for found in work.run(given, RowForm(together=False), BadEvents("skip", None, "")):
+        for found in work.run(given, RowForm(together=False), BadEvents(BadPolicy("skip"), "")):
             table = pa.Table.from_batches([found]).cast(
                 pa.schema([pa.field(f.name, f.type) for f in found.schema])
             )

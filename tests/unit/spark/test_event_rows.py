@@ -39,6 +39,35 @@ def test_a_time_outside_the_years_that_are_written_is_bad_input(syntax: str | No
     assert bad == [(0, outside), (2, "the row has no time"), (4, outside), (5, outside)]
 
 
+@pytest.mark.parametrize("syntax", [None, "ntriples"])
+def test_a_row_without_payload_is_bad_input_unless_it_says_that_it_is_a_promise(syntax: str | None) -> None:
+    """NULL is what a deleted record of Kafka carries; it must not end its stream."""
+    name = "triples" if syntax is None else "value"
+    one = [{"s": "<urn:s>", "p": "<urn:p>", "o": "_:b"}] if syntax is None else "<urn:s> <urn:p> _:b ."
+    body = pa.array([one, None, None, one, None], TRIPLES if syntax is None else pa.string())
+    times = pa.array([1, 2, 3, 4, 5], pa.int64())
+    bad: list[BadInput] = []
+    rows = EventRows(("urn:s",), 0, syntax, TermDictionary(), ReadOptions(), bad.append, "rows")
+    promise = pa.array([None, False, True, True, None], pa.bool_())
+    found = [
+        int(time)
+        for batch in (
+            pa.record_batch({"time": times, name: body}),
+            pa.record_batch({"time": times, name: body, "promise": promise}),
+        )
+        for events, _ in rows.batches(batch)
+        for time in events.times
+    ]
+    assert found == [1, 4, 1]
+    missing = f"the row has no `{name}` (NULL); a row that is a promise needs a column `promise` that is true"
+    assert [(each.position, each.reason) for each in bad] == [
+        *((row, missing) for row in (1, 2, 4)),
+        *((row, missing) for row in (6, 9)),
+        (8, f"the row is a promise, which carries no event, but its `{name}` is not NULL"),
+    ]
+    assert rows.promises.times == {0: 3}
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -13,7 +13,8 @@ import pytest
 
 from spaseq.model.dictionary import TermDictionary
 from spaseq.operators.answers import Answers
-from spaseq.spark.output.line_files import AnswerLines, merged_lines
+from spaseq.spark.output.line_files import AnswerLines, merged_lines, written_lines
+from spaseq.spark.shared_folder import SharedFolder
 
 
 def answers(times: list[int], terms: list[int], dictionary: TermDictionary) -> Answers:
@@ -48,7 +49,7 @@ def test_many_files_become_one_in_order_of_time(
     total = 0
     for bucket in range(3):
         for query in range(2):
-            taker = AnswerLines(tmp_path, f"000000-{bucket:05d}-{query:05d}", None)
+            taker = AnswerLines(SharedFolder.made(tmp_path), f"000000-{bucket:05d}-{query:05d}", None)
             for _ in range(4):
                 times = [1_000_000 * chance.randrange(20) for _ in range(chance.randrange(1, 30))]
                 list(
@@ -59,7 +60,7 @@ def test_many_files_become_one_in_order_of_time(
                 total += len(times)
             list(taker.close())
     lines = written(tmp_path)
-    assert len(lines) == total
+    assert len(lines) == total == written_lines(tmp_path)
     assert len(list(tmp_path.glob("*.arrow"))) >= (6 if size > 1 else total / 7)
     assert [second(line) for line in lines] == sorted(second(line) for line in lines)
     counts = [piece.counts for piece in merged_lines(tmp_path)]
@@ -74,7 +75,7 @@ def test_the_output_grows_by_what_the_files_give_back(
     """While lines are merged, those merged already take no place on the disk."""
     change_settings(line_piece=10, line_file_bytes=1)
     dictionary = TermDictionary(['"x"'])
-    taker = AnswerLines(tmp_path, "000000-00000-00000", None)
+    taker = AnswerLines(SharedFolder.made(tmp_path), "000000-00000-00000", None)
     list(taker.take(answers(list(range(1000)), [1] * 1000, dictionary), dictionary))
     list(taker.close())
     left = [len(list(tmp_path.glob("*.arrow"))) for _ in merged_lines(tmp_path)]
@@ -86,13 +87,13 @@ def test_a_task_that_is_done_again_replaces_what_it_wrote(tmp_path: Path) -> Non
     """One that was cut off has written nothing that anybody sees."""
     dictionary = TermDictionary(['"x"'])
     list(
-        AnswerLines(tmp_path, "000000-00000-00000", None).take(
+        AnswerLines(SharedFolder.made(tmp_path), "000000-00000-00000", None).take(
             answers([1, 2], [1, 1], dictionary), dictionary
         )
     )
     assert written(tmp_path) == []
     for _ in range(2):
-        taker = AnswerLines(tmp_path, "000000-00000-00000", "q")
+        taker = AnswerLines(SharedFolder.made(tmp_path), "000000-00000-00000", "q")
         list(taker.take(answers([1, 2], [1, 1], dictionary), dictionary))
         list(taker.close())
     assert len(written(tmp_path)) == 2
@@ -102,7 +103,7 @@ def test_a_task_that_is_done_again_replaces_what_it_wrote(tmp_path: Path) -> Non
 def test_of_two_attempts_at_a_task_one_counts_as_a_whole(tmp_path: Path) -> None:
     """They may cut their lines into files differently; nothing of one is mixed with the other."""
     dictionary = TermDictionary(['"x"'])
-    first, second_ = (AnswerLines(tmp_path, "000000-00000-00000", None) for _ in range(2))
+    first, second_ = (AnswerLines(SharedFolder.made(tmp_path), "000000-00000-00000", None) for _ in range(2))
     for times in ([5], [3], [1]):
         list(first.take(answers(times, [1], dictionary), dictionary))
     list(second_.take(answers([1, 3, 5], [1, 1, 1], dictionary), dictionary))
@@ -118,7 +119,7 @@ def test_blank_nodes_leave_without_the_mark_of_their_worker(tmp_path: Path, prom
     dictionary = TermDictionary(['"x"', "_:b-e0123456789abcdef-t0x3"])
     if promoted:
         dictionary.promote()
-    taker = AnswerLines(tmp_path, "000000-00000-00000", None)
+    taker = AnswerLines(SharedFolder.made(tmp_path), "000000-00000-00000", None)
     list(taker.take(answers([1, 2, 3], [1, 2, 0], dictionary), dictionary))
     list(taker.close())
     lines = written(tmp_path)

@@ -8,7 +8,7 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Thread
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from spaseq.engine.request import Show, Status, unwatched
 
@@ -19,14 +19,17 @@ MOMENT: Final = 0.1
 """Seconds between two looks at a running job."""
 
 
-class Background:
+T = TypeVar("T")
+
+
+class Background(Generic[T]):
     """An action that runs in a thread of its own."""
 
-    def __init__(self, action: Callable[[], object]) -> None:
-        self._future: Future[object] = Future()
+    def __init__(self, action: Callable[[], T]) -> None:
+        self._future: Future[T] = Future()
         Thread(target=self._work, args=(action,), daemon=True).start()
 
-    def _work(self, action: Callable[[], object]) -> None:
+    def _work(self, action: Callable[[], T]) -> None:
         try:
             self._future.set_result(action())
         except BaseException as error:  # noqa: BLE001 - handed to the main thread by `result`
@@ -36,9 +39,9 @@ class Background:
         """Wait so long at most; true if it has ended, well or not."""
         return bool(wait([self._future], seconds).done)
 
-    def result(self) -> None:
-        """Wait for the end; raise what the action raised."""
-        self._future.result()
+    def result(self) -> T:
+        """What the action gave, when it has ended; raises what the action raised."""
+        return self._future.result()
 
 
 def show_tasks(show: Show, status: Status, spark: SparkSession) -> None:

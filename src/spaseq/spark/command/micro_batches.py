@@ -130,8 +130,7 @@ class MicroBatches:
             answers.write.format("noop").mode("overwrite").save()
             return
         shutil.rmtree(folder / ANSWERS, ignore_errors=True)
-        self._run.write(answers, folder)
-        bad = writing.take(folder, batch)
+        bad = writing.take(folder, batch, self._run.write(answers, folder))
         writing.sync()
         writing.record.batch = batch
         self._kept.save(writing.record)

@@ -20,9 +20,10 @@ from spaseq.io.sample import sampled_predicates
 from spaseq.io.sources import Source, is_cut_short
 from spaseq.model.forms import Form
 from spaseq.spark.command.run_folder import Record
-from spaseq.spark.output.answer_files import merged
-from spaseq.spark.output.line_files import merged_lines
+from spaseq.spark.output.answer_files import merged, written_rows
+from spaseq.spark.output.line_files import merged_lines, written_lines
 from spaseq.spark.output.tallies import take_tallies
+from spaseq.spark.shared_folder import check_arrived
 
 ANSWERS, BAD, COUNTS = "answers", "bad", "counts"
 """Folders in which workers leave answers, bad input and what they have counted."""
@@ -69,12 +70,13 @@ class Writing:
         if request.on_bad_input == "quarantine":
             self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resumed=quarantine))
 
-    def take(self, folder: Path, batch: int) -> list[Path]:
+    def take(self, folder: Path, batch: int, written: int) -> list[Path]:
         """Write the answers that tasks have left in a folder, lines or rows, and the bad input; add up what they counted.
 
-        The result are the files of bad input, which may go.
+        Tasks say that they have ``written`` so many answers. The result are the files of bad input, which may go.
         """
         answers = folder / ANSWERS
+        check_arrived("answers", written, written_lines(answers) + written_rows(answers), answers)
         for piece in merged_lines(answers):
             self._out.write(memoryview(piece.text))
             for number, count in piece.counts.items():
@@ -96,6 +98,8 @@ class Writing:
         if self._quarantine is not None:
             self._quarantine.flush()
         counted = take_tallies(folder / COUNTS, batch)
+        if self._quarantine is not None:
+            check_arrived("bad events", counted["bad"] + counted["late"], len(found), folder / BAD)
         self.record.events += counted["events"]
         self.record.bad += counted["bad"]
         self.record.late += counted["late"]

@@ -10,6 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pyspark.sql import Observation
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
 from spaseq.engine.checkpoint import hold
 from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import declared_streams, resolve_streams
@@ -36,7 +39,7 @@ from spaseq.spark.output.answer_files import match_of
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.output.line_files import COUNTED, LineFiles
 from spaseq.spark.schemas import all_answer_columns
-from spaseq.spark.sources.bad_events import policy_with
+from spaseq.spark.shared_folder import BadPolicy, SharedFolder, bad_policy
 from spaseq.spark.sources.event_files import EventFiles, FileParts, parts_now, read_events
 from spaseq.spark.spark_session import check_java, check_master, is_one_process, new_session, parallel_tasks
 
@@ -104,7 +107,7 @@ class SparkRun:
         options = self.request.input
         paths = tuple(self.inputs[iri])
         shown = {path: name for path, name in self._shown.items() if path in paths}
-        return EventFiles(paths, options.file_format, options.read, "fail", None, shown=tuple(shown.items()))
+        return EventFiles(paths, options.file_format, options.read, BadPolicy(), shown=tuple(shown.items()))
 
     def _check_pipes(self) -> None:
         """Refuse pipes that cannot be read as they would have to be."""
@@ -206,7 +209,10 @@ class SparkRun:
 
     def options(self, folder: Path) -> dict[str, Any]:
         """What `read_events` and `match_all` have in common; bad events are kept in this folder."""
-        return {"on_bad_input": self.request.on_bad_input, "quarantine": str(folder / BAD)}
+        return {
+            "on_bad_input": self.request.on_bad_input,
+            "quarantine": SharedFolder.made(folder).inside(BAD),
+        }
 
     @property
     def by_lines(self) -> bool:
@@ -223,22 +229,29 @@ class SparkRun:
             "max_memory": self.request.max_memory,
             "max_lead": self.request.input.max_lead,
         }
-        options = {**self.options(folder), "counts": str(folder / COUNTS), **limits, **more}
+        options = {
+            **self.options(folder),
+            "counts": SharedFolder.made(folder).inside(COUNTS),
+            **limits,
+            **more,
+        }
         known = MatchOptions(provenance=self.identified, **options)
         if not self.by_lines:
             columns = all_answer_columns(provenance=self.identified)
             return answers_of(queries, streams, self.knowledge, columns, known, RowForm(together=True))
         several = len(self.names) > 1
         names = tuple(query.name if several else None for query in self.request.queries)
-        lines = LineFiles(str(folder / ANSWERS), names)
+        lines = LineFiles(SharedFolder.made(folder).inside(ANSWERS), names)
         return answers_of(queries, streams, self.knowledge, COUNTED, known, lines)
 
-    def write(self, answers: DataFrame, folder: Path) -> None:
-        """Find answers and put them in files in order of time; workers that write lines need no more."""
+    def write(self, answers: DataFrame, folder: Path) -> int:
+        """Find answers and let workers put them in files in order of time; how many tasks say that they have written."""
         if self.by_lines:
-            answers.write.format("noop").mode("overwrite").save()
-        else:
-            answers.sortWithinPartitions("time", "start").write.parquet(str(folder / ANSWERS))
+            return sum(row[0] for row in answers.collect())
+        written = Observation()
+        counted = answers.observe(written, F.count(F.lit(1)).alias("rows"))
+        counted.sortWithinPartitions("time", "start").write.parquet(str(folder / ANSWERS))
+        return int(written.get["rows"])
 
 
 # --- a finite input at once -----------------------------------------------------------------------
@@ -256,12 +269,9 @@ class _Finite:
     def run(self, show: Show) -> Report:
         """Read, match and write."""
         run, request = self._run, self._run.request
-        folder, quarantine = self._folder, str(self._folder / BAD)
-        policy = policy_with(request.on_bad_input, quarantine)
-        streams = {
-            iri: parts_now(self._spark, replace(run.files(iri), on_bad=policy, quarantine=quarantine))
-            for iri in run.inputs
-        }
+        folder = self._folder
+        policy = bad_policy(request.on_bad_input, run.options(folder)["quarantine"])
+        streams = {iri: parts_now(self._spark, replace(run.files(iri), bad=policy)) for iri in run.inputs}
         found = run.answers(streams, folder)
         job = Background(lambda: run.write(found, folder))
         try:
@@ -271,8 +281,7 @@ class _Finite:
         except Stopped:
             self._spark.sparkContext.cancelAllJobs()
             return Report(self._writing.status, run.stop.signal)
-        job.result()
-        self._writing.take(folder, 0)
+        self._writing.take(folder, 0, job.result())
         run.check_readable(self._writing.record)
         self._writing.finish()
         show(self._writing.status)

@@ -23,6 +23,11 @@ def merged(folder: Path) -> Iterator[tuple[str, Match]]:
         yield row["query"], match_of(row)
 
 
+def written_rows(folder: Path) -> int:
+    """How many rows there are."""
+    return sum(pq.ParquetFile(file).metadata.num_rows for file in folder.glob("part-*.parquet"))
+
+
 def _rows(number: int, file: Path) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
     count = 0
     for batch in pq.ParquetFile(file).iter_batches(settings().answer_rows):

@@ -18,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,7 @@ from spaseq.io.result_json import ColumnLines
 from spaseq.model.dictionary import TermDictionary
 from spaseq.operators.answers import Answers
 from spaseq.settings import settings
+from spaseq.spark.shared_folder import SharedFolder
 from spaseq.spark.shuffle.arrow_terms import shown_ids
 
 if TYPE_CHECKING:
@@ -47,18 +48,18 @@ _NEWLINE: Final = 10
 class LineFiles:
     """Where lines are written, and by which name each query goes in them; None where there is but one query."""
 
-    folder: str
+    folder: SharedFolder
     names: tuple[str | None, ...]
 
     def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerLines:  # noqa: ARG002
         """What writes the answers of one query in one bucket."""
-        return AnswerLines(Path(self.folder), f"{batch:06d}-{bucket:05d}-{query:05d}", self.names[query])
+        return AnswerLines(self.folder, f"{batch:06d}-{bucket:05d}-{query:05d}", self.names[query])
 
 
 class AnswerLines:
     """Writes the answers of one query in one bucket, in sequences of files: each holds what comes in order of time."""
 
-    def __init__(self, folder: Path, name: str, query: str | None) -> None:
+    def __init__(self, folder: SharedFolder, name: str, query: str | None) -> None:
         self._folder, self._name, self._query = folder, name, query
         self._lines: ColumnLines | None = None
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
@@ -111,11 +112,10 @@ class AnswerLines:
         self._written += len(text)
 
     def _begun(self) -> pa.ipc.RecordBatchFileWriter:
-        self._folder.mkdir(parents=True, exist_ok=True)
         self._written = 0
         file = f"{self._name}-{self._attempt}-{sum(map(len, self._sequences))}.arrow"
         self._sequences[-1].append(file)
-        return pa.ipc.new_file(str(self._folder / file), _SCHEMA)
+        return pa.ipc.new_file(str(self._folder.checked() / file), _SCHEMA)
 
     def _finish(self) -> None:
         if self._writer is not None:
@@ -124,9 +124,11 @@ class AnswerLines:
 
     def _publish(self) -> None:
         if self._sequences:
-            hidden = self._folder / f".{self._name}-{self._attempt}"
-            hidden.write_text(json.dumps(self._sequences), encoding="utf-8")
-            hidden.replace(self._folder / f"{self._name}.json")
+            folder = self._folder.checked()
+            hidden = folder / f".{self._name}-{self._attempt}"
+            known = {"lines": self._count, "sequences": self._sequences}
+            hidden.write_text(json.dumps(known), encoding="utf-8")
+            hidden.replace(folder / f"{self._name}.json")
 
 
 # --- the driver's side ----------------------------------------------------------------------------
@@ -138,6 +140,16 @@ class Piece:
 
     text: pa.Buffer
     counts: dict[int, int]
+
+
+def _lists(folder: Path) -> list[dict[str, Any]]:
+    """What the tasks say that they have written."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+
+
+def written_lines(folder: Path) -> int:
+    """How many lines there are, by the lists of the tasks."""
+    return sum(known["lines"] for known in _lists(folder))
 
 
 def merged_lines(folder: Path) -> Iterator[Piece]:
@@ -155,8 +167,9 @@ def merged_lines(folder: Path) -> Iterator[Piece]:
 
 def _pieces(folder: Path) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int]]]:
     """Lines of several files that belong between the same two instants, and how many are which query's."""
-    lists = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    sequences = [_Sequence([folder / name for name in names]) for each in lists for names in each]
+    sequences = [
+        _Sequence([folder / name for name in names]) for each in _lists(folder) for names in each["sequences"]
+    ]
     while sequences := [sequence for sequence in sequences if sequence.more]:
         limit = min(sequence.last for sequence in sequences)
         taken = [(sequence, sequence.up_to(limit)) for sequence in sequences]

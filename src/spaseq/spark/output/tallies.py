@@ -9,11 +9,12 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from spaseq.spark.shared_folder import SharedFolder
 
-def write_tally(folder: str, name: str, counted: dict[str, int]) -> None:
+
+def write_tally(folder: SharedFolder, name: str, counted: dict[str, int]) -> None:
     """Keep what a task has counted; its name says which micro-batch it belongs to: ``read-0-000003-00001``."""
-    path = Path(folder) / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
+    path = folder.checked() / f"{name}.json"
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     unfinished.write_text(json.dumps(counted), encoding="utf-8")
     unfinished.replace(path)

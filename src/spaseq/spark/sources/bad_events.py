@@ -8,28 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
 
-from spaseq.errors import InvalidArgument
-from spaseq.io.bad_input import BadInput, BadInputError, Policy, checked_policy
-
-
-def policy_with(policy: str, quarantine: str | None) -> Policy:
-    """A policy the user named, and the directory it needs."""
-    found = checked_policy(policy)
-    if found == "quarantine" and quarantine is None:
-        raise InvalidArgument("the policy `quarantine` needs `quarantine=`, a directory that all workers see")
-    return found
+from spaseq.io.bad_input import BadInput, BadInputError
+from spaseq.spark.shared_folder import BadPolicy
 
 
 class BadEvents:
-    """Applies the policy; quarantined events go to ``<quarantine>/<name>.jsonl``.
+    """Applies the policy; quarantined events go to ``<folder>/<name>.jsonl``.
 
     The file appears when the task is done and a repeated task writes the same one, so no bad event is
     counted twice.
     """
 
-    def __init__(self, policy: Policy, quarantine: str | None, name: str) -> None:
-        self._policy = policy
-        self._path = None if quarantine is None else Path(quarantine) / f"{name}.jsonl"
+    def __init__(self, policy: BadPolicy, name: str) -> None:
+        self._policy, self._folder, self._name = policy.policy, policy.folder, f"{name}.jsonl"
         self._lines: list[str] = []
         self.count = 0
 
@@ -47,12 +38,12 @@ class BadEvents:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None or self._path is None or not self._lines:
+        if kind is not None or self._folder is None or not self._lines:
             return
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        folder = self._folder.checked()
+        unfinished = folder / f".{self._name}.{os.getpid()}"
         unfinished.write_text("".join(self._lines), encoding="utf-8", errors="replace")
-        unfinished.replace(self._path)
+        unfinished.replace(folder / self._name)
 
 
 def quarantined(directory: str | Path) -> Iterator[dict[str, object]]:

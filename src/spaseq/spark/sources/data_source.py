@@ -36,7 +36,8 @@ from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, find_sources
 from spaseq.model.packing import LARGEST, whole_number
 from spaseq.operators.packing import taking_up
-from spaseq.spark.sources.bad_events import BadEvents, policy_with
+from spaseq.spark.shared_folder import bad_policy
+from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import (
     EVENTS,
     PARTS,
@@ -107,14 +108,14 @@ class SourceOptions:
             layout=cast(Layout, given.get("layout", "auto")),
         )
         quarantine = given.get("quarantine")
-        policy = policy_with(given.get("onBadInput", "fail"), quarantine)
+        policy = bad_policy(given.get("onBadInput", "fail"), quarantine)
         limits = [given.get(name) for name in ("maxFilesPerTrigger", "maxBytesPerTrigger")]
         files, size = (
             None if text is None else _number(name, text)
             for name, text in zip(("maxFilesPerTrigger", "maxBytesPerTrigger"), limits, strict=True)
         )
         return SourceOptions(
-            EventFiles(tuple(many), given.get("format"), read, policy, quarantine),
+            EventFiles(tuple(many), given.get("format"), read, policy),
             files,
             size,
             given.get("finite", "false").lower() == "true",
@@ -199,7 +200,7 @@ class _Reads:
             yield part_rows(partition.splits, partition.promise, partition.lost, partition.clock)
             return
         files, place = self.options.files, Place()
-        with BadEvents(files.on_bad, files.quarantine, f"read-{place.name}") as bad:
+        with BadEvents(files.bad, f"read-{place.name}") as bad:
             for each in partition.lost:
                 bad(each)
             yield from event_rows(partition.splits, files, bad)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType, TimestampType
 
 from spaseq.engine.inputs import as_duration
 from spaseq.errors import InvalidArgument, described
-from spaseq.io.bad_input import BadInput, OnBad, Policy
+from spaseq.io.bad_input import BadInput, OnBad
 from spaseq.io.growing import START, read_part
 from spaseq.io.layouts import FOLLOWED, NOT_GROUPED, with_cure
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
@@ -24,8 +24,8 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.operators.machine import FOREVER
 from spaseq.settings import settings
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
+from spaseq.spark.shared_folder import BadPolicy, Directory, bad_policy
 from spaseq.spark.shuffle.arrow_terms import as_written
-from spaseq.spark.sources.bad_events import policy_with
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import placed
 from spaseq.spark.spark_session import is_one_process, parallel_tasks, workers_like_us
@@ -44,9 +44,11 @@ EVENTS: Final = StructType(
         StructField("graph", StringType()),
         StructField("source", StringType()),
         StructField("position", LongType()),
+        StructField("promise", BooleanType()),
     ]
 )
-"""What `read_events` and ``format("rdf")`` give: an events DataFrame, and where each event comes from."""
+"""What `read_events` and ``format("rdf")`` give: an events DataFrame, where each event comes from, and rows of a stream that
+are no events but promises."""
 
 _MARK: Final = "_spaseq_files"
 
@@ -79,8 +81,7 @@ class EventFiles:
     paths: tuple[str, ...]
     file_format: str | None
     options: ReadOptions
-    on_bad: Policy
-    quarantine: str | None
+    bad: BadPolicy
     followed: bool = False
     """True if new files are taken as they come: those have the layout of streams."""
     shown: tuple[tuple[str, str], ...] = ()
@@ -113,8 +114,8 @@ class EventFiles:
             "timeUnit": options.time_unit,
             "triplesPerEvent": options.triples_per_event,
             "layout": options.layout,
-            "onBadInput": self.on_bad,
-            "quarantine": self.quarantine,
+            "onBadInput": self.bad.policy,
+            "quarantine": None if self.bad.folder is None else self.bad.folder.path,
         }
         return {name: str(value) for name, value in given.items() if value is not None}
 
@@ -130,14 +131,14 @@ def read_events(
     triples_per_event: int | None = None,
     layout: Layout = "auto",
     on_bad_input: str = "fail",
-    quarantine: str | None = None,
+    quarantine: Directory | None = None,
     finite: bool = False,
     max_files_per_trigger: int | None = None,
     max_bytes_per_trigger: int | None = None,
     settle: str | int | None = None,
     idle_after: str | int | None = None,
 ) -> DataFrame:
-    """The events of files, directories or globs: ``time, triples, graph, source, position``.
+    """The events of files, directories or globs: ``time, triples, graph, source, position, promise``.
 
     Options as on the command line. ``quarantine`` is a directory that all workers see. The layout
     ``auto`` decides by the beginning of a file; a data set is read by one task, which holds it in memory.
@@ -157,8 +158,7 @@ def read_events(
     known: Layout = "stream" if streaming else layout
     options = ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=known)
     paths = _reachable(spark, _strings(path))
-    policy = policy_with(on_bad_input, quarantine)
-    files = EventFiles(paths, format, options, policy, quarantine, streaming)
+    files = EventFiles(paths, format, options, bad_policy(on_bad_input, quarantine), streaming)
     if not streaming:
         files.found()
     more = {
@@ -173,11 +173,16 @@ def read_events(
 
 
 def scheduled_events(
-    spark: SparkSession, files: EventFiles, schedule: Path, stream: str, *, on_bad_input: str, quarantine: str
+    spark: SparkSession,
+    files: EventFiles,
+    schedule: Path,
+    stream: str,
+    *,
+    on_bad_input: str,
+    quarantine: Directory,
 ) -> FileParts:
     """The events of one stream of a finite input, in the micro-batches of its schedule."""
-    policy = policy_with(on_bad_input, quarantine)
-    known = replace(files, on_bad=policy, quarantine=quarantine)
+    known = replace(files, bad=bad_policy(on_bad_input, quarantine))
     settings = {**known.settings(), "schedule": str(schedule), "stream": stream, "yields": "parts"}
     return FileParts(known, _reader(spark, settings, streaming=True).load())
 
@@ -352,7 +357,7 @@ def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterat
 def promise_row(promise: Promise) -> pa.RecordBatch:
     """The row that is no event but announces that nothing earlier will follow: its time, and no triples."""
     kinds = (ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
-    arrays = [pa.array([promise.time], INSTANT), *(pa.nulls(1, kind) for kind in kinds)]
+    arrays = [pa.array([promise.time], INSTANT), *(pa.nulls(1, kind) for kind in kinds), pa.array([True])]
     return pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
 
 
@@ -377,6 +382,7 @@ def _rows(events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.Re
             graphs,
             pa.array([str(split.path)] * len(events), pa.string()),
             positions,
+            pa.repeat(pa.scalar(False), len(events)),
         ],
         names=EVENTS.names,
     )

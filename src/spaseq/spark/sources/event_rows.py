@@ -1,8 +1,8 @@
 """Rows of an events DataFrame as batches of ids (docs/how-to/use-spark.md).
 
-A row is an event: its time and its triples, as N-Triples terms or as a serialised graph. A row without
-triples (NULL) is no event but a promise: nothing before its time will come on its stream; without time it
-says that the stream has ended.
+A row is an event: its time and its triples, as N-Triples terms or as a serialised graph. A row whose column ``promise``
+is true is no event but a promise: nothing before its time will come on its stream; without time it says that the stream has
+ended. Any other row without triples (NULL) is bad input.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Promises:
 
 
 class EventRows:
-    """Reads Arrow batches with the columns ``time``, ``triples`` or ``value``, and perhaps ``graph``, ``stream``."""
+    """Reads Arrow batches with the columns ``time``, ``triples`` or ``value``, and perhaps ``graph``, ``stream``, ``promise``."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class EventRows:
         for stream in np.unique(numbers[numbers >= 0]).tolist():
             rows = np.flatnonzero(numbers == stream)
             part = batch if len(rows) == batch.num_rows else batch.take(pa.array(rows))
-            rows = self._without_promises(part, rows, stream)
+            rows = self._with_payload(part, rows, stream, first)
             if len(rows) < part.num_rows:
                 part = batch.take(pa.array(rows))
             if len(rows):
@@ -102,17 +102,30 @@ class EventRows:
                 self._bad("the row names no stream", first + row, "")
         return np.array([self._stream.get(name, -1) for name in names], np.int32)
 
-    def _without_promises(
-        self, part: pa.RecordBatch, rows: npt.NDArray[np.intp], stream: int
+    def _with_payload(
+        self, part: pa.RecordBatch, rows: npt.NDArray[np.intp], stream: int, first: int
     ) -> npt.NDArray[np.intp]:
-        body = part.column("triples" if "triples" in part.schema.names else "value")
-        if not body.null_count:
+        """The rows that are events; promises are kept, and what is neither is bad."""
+        name = "triples" if "triples" in part.schema.names else "value"
+        empty = part.column(name).is_null().to_numpy(zero_copy_only=False)
+        promise = np.zeros(part.num_rows, np.bool_)
+        if "promise" in part.schema.names:
+            promise = part.column("promise").fill_null(False).to_numpy(zero_copy_only=False)
+        if not empty.any() and not promise.any():
             return rows
-        empty = body.is_null().to_numpy(zero_copy_only=False)
         times = part.column("time").to_pylist() if "time" in part.schema.names else [None] * part.num_rows
-        for row in np.flatnonzero(empty).tolist():
+        for row in np.flatnonzero(promise & empty).tolist():
             self.promises.keep(stream, times[row])
-        kept: npt.NDArray[np.intp] = rows[~empty]
+        for row in np.flatnonzero(empty & ~promise).tolist():
+            self._bad(
+                f"the row has no `{name}` (NULL); a row that is a promise needs a column `promise` that is true",
+                first + int(rows[row]),
+                "",
+            )
+        for row in np.flatnonzero(promise & ~empty).tolist():
+            reason = f"the row is a promise, which carries no event, but its `{name}` is not NULL"
+            self._bad(reason, first + int(rows[row]), "")
+        kept: npt.NDArray[np.intp] = rows[~empty & ~promise]
         return kept
 
     # --- a serialised graph per row -------------------------------------------------------------

@@ -46,7 +46,7 @@ def micro_batch(
     """What a micro-batch makes of the rows of one bucket: answers in Arrow's stream format, and how many came late."""
     place, bucket = Place(), job.places.index(place_of_bucket)
     work = Work(job, bucket, BucketState(job, bucket, store), place)
-    with BadEvents(job.on_bad, job.quarantine, f"late-{place.batch:06d}-{bucket:05d}") as bad:
+    with BadEvents(job.bad, f"late-{place.batch:06d}-{bucket:05d}") as bad:
         for batch in work.run(_input(rows), form, bad):
             yield pd.DataFrame({"answers": [_stream(batch)], "late": [0]})
     if job.counts is not None and work.late:

@@ -1,0 +1,109 @@
+"""A folder that the driver and all workers see, proven by a file that the driver writes and workers read back.
+
+A worker without the mount would otherwise make a folder of its own under the same path, and what it writes there
+would be lost without an error.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.io.bad_input import Policy, checked_policy
+
+MARK: Final = ".spaseq-shared"
+"""The file by which a worker recognises the folder."""
+
+
+class NotShared(SpaseqError):
+    """A worker does not see the folder of the driver, or the driver does not see what workers have written."""
+
+
+@dataclass(frozen=True, slots=True)
+class SharedFolder:
+    """A folder, or one in it that may come and go, and the token that its mark holds."""
+
+    root: str
+    token: str
+    name: str = ""
+
+    @staticmethod
+    def made(path: str | os.PathLike[str]) -> SharedFolder:
+        """The folder as the driver knows it, made and marked unless it is; workers stand in other working folders."""
+        root = Path(path).absolute()
+        root.mkdir(parents=True, exist_ok=True)
+        mark = root / MARK
+        if not mark.exists():
+            unfinished = root / f"{MARK}.{uuid.uuid4().hex}"
+            unfinished.write_text(uuid.uuid4().hex, encoding="ascii")
+            try:
+                os.link(unfinished, mark)  # another driver may be first
+            except FileExistsError:
+                pass
+            finally:
+                unfinished.unlink()
+        return SharedFolder(str(root), mark.read_text(encoding="ascii"))
+
+    @property
+    def path(self) -> str:
+        """The folder itself."""
+        return str(Path(self.root) / self.name)
+
+    def inside(self, name: str) -> SharedFolder:
+        """A folder in this one."""
+        return replace(self, name=name)
+
+    def checked(self) -> Path:
+        """The folder, on a worker that is about to write; `NotShared` if it is not the driver's."""
+        root = Path(self.root)
+        try:
+            found = (root / MARK).read_text(encoding="ascii")
+        except (OSError, ValueError):
+            found = ""
+        if found != self.token:
+            raise NotShared(
+                f"the worker on `{socket.gethostname()}` does not see the driver's folder `{self.root}`: mount one shared folder "
+                "under this path on the driver and on every worker (docs/how-to/run-on-a-cluster.md)"
+            )
+        folder = root / self.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+
+def check_arrived(what: str, written: int, found: int, folder: Path) -> None:
+    """Compare how much workers have written with how much is there."""
+    if written != found:
+        raise NotShared(
+            f"the workers have written {written:,} {what}, but {found:,} are in `{folder}`: mount one shared folder under "
+            "this path on the driver and on every worker, and run again (docs/how-to/run-on-a-cluster.md)"
+        )
+
+
+# --- bad events ---------------------------------------------------------------------------------
+
+Directory = str | os.PathLike[str] | SharedFolder
+"""Where bad events are kept: a directory that all workers see."""
+
+
+@dataclass(frozen=True, slots=True)
+class BadPolicy:
+    """What becomes of bad events, and where they are kept."""
+
+    policy: Policy = "fail"
+    folder: SharedFolder | None = None
+
+
+def bad_policy(policy: str, quarantine: Directory | None) -> BadPolicy:
+    """A policy the user named, on the driver; the directory it needs is made here."""
+    found = checked_policy(policy)
+    if found != "quarantine":
+        return BadPolicy(found)
+    if quarantine is None:
+        raise InvalidArgument("the policy `quarantine` needs `quarantine=`, a directory that all workers see")
+    kept = quarantine if isinstance(quarantine, SharedFolder) else SharedFolder.made(quarantine)
+    return BadPolicy(found, kept)

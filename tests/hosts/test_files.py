@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -133,13 +137,15 @@ def test_a_finite_stream_ends_with_the_same_answers(
     assert rows(spark.read.parquet(str(tmp_path / "answers"))) == expected(folder)
 
 
-def test_new_files_are_taken_once_and_a_restart_goes_on(spark: SparkSession, tmp_path: Path) -> None:
+def test_new_files_are_taken_once_and_a_restart_goes_on(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The offset names the files, so nothing is read twice or forgotten."""
     source = tmp_path / "in"
     source.mkdir()
 
-    def run() -> int:
-        events = sps.read_events(spark, source, streaming=True)
+    def run(path: Path) -> int:
+        events = sps.read_events(spark, path, streaming=True)
         query = (
             events.writeStream.format("parquet")
             .option("checkpointLocation", str(tmp_path / "checkpoint"))
@@ -151,11 +157,12 @@ def test_new_files_are_taken_once_and_a_restart_goes_on(spark: SparkSession, tmp
         return spark.read.parquet(str(tmp_path / "out")).count()
 
     (source / "b.nq").write_text(nquads(0, 10))
-    assert run() == 10
+    assert run(source) == 10
     (source / "a.nq").write_text(nquads(10, 5))
     os.utime(source / "a.nq", (1, 1))
-    assert run() == 15, "an older file that came later is not missed"
-    assert run() == 15
+    assert run(source) == 15, "an older file that came later is not missed"
+    monkeypatch.chdir(tmp_path)
+    assert run(Path("in")) == 15, "a relative path and an absolute one are the same file"
 
 
 def test_bad_input_is_quarantined_with_its_line(spark: SparkSession, tmp_path: Path) -> None:
@@ -171,6 +178,29 @@ def test_bad_input_is_quarantined_with_its_line(spark: SparkSession, tmp_path: P
     with pytest.raises(Exception, match="bad input") as failed:
         sps.read_events(spark, tmp_path / "events.nq").count()
     assert str(problem_of(failed.value)).startswith(f"bad input: {tmp_path}/events.nq:151: ")
+    files = sps.read_events(spark, tmp_path / "events.nq")
+    assert sps.match(QUERY, {"S": files}, on_bad_input="skip").count() > 10, "`match` reads the files itself"
+
+
+def test_the_example_of_the_documentation_runs_as_printed_over_a_bad_line(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """An endless input: the bad line is kept, and the query goes on."""
+    page = Path("docs/how-to/use-spark.md").read_text("utf-8")
+    (example,) = re.findall(r"```python\n(.*?running = .*?)```", page, re.DOTALL)
+    query = Path("examples/first-match/fares.spaseq").read_text("utf-8")
+    (tmp_path / "incoming").mkdir()
+    shutil.copy("examples/first-match/fares.trig", tmp_path / "incoming")
+    (tmp_path / "incoming" / "more.nq").write_text("this is no quad\n")
+    known: dict[str, Any] = {"sps": sps, "spark": spark, "query": query}
+    exec(re.sub(r'"(\w+)/"', rf'"{tmp_path}/\1"', example), known)  # noqa: S102 - our own page
+    running = known["running"]
+    try:
+        while not list(quarantined(tmp_path / "bad")):  # a file must settle before its last line is taken
+            running.processAllAvailable()
+    finally:
+        running.stop()
+    assert [each["source"] for each in quarantined(tmp_path / "bad")] == [f"{tmp_path}/incoming/more.nq"]
 
 
 def test_misuse_speaks(spark: SparkSession, tmp_path: Path) -> None:
@@ -187,9 +217,12 @@ def test_misuse_speaks(spark: SparkSession, tmp_path: Path) -> None:
 def test_an_offset_survives_its_log() -> None:
     """Names with any character, and what is known of a file."""
     marks = [
-        Bookmark("", "a b.nq", Cut(17, 2), 17, "abc", whole=True),
-        Bookmark("", "ü\udcff.trig", Cut(5, 1, "@prefix é: <urn:x> ."), 9, "def", lost="it was cut"),
+        Bookmark("", "/a b.nq", Cut(17, 2), 17, "abc", whole=True),
+        Bookmark("", "/ü\udcff.trig", Cut(5, 1, "@prefix é: <urn:x> ."), 9, "def", lost="it was cut"),
     ]
     offset = Offset({mark.path: mark for mark in marks}, ended=True, clock=5)
     assert Offset.from_dict(offset.to_dict()) == offset
     assert Offset.from_dict(Offset().to_dict()) == Offset()
+    relative = replace(marks[0], path="a b.nq")
+    (path,) = Offset.from_dict(Offset({relative.path: relative}).to_dict()).marks
+    assert path == str(Path.cwd() / "a b.nq"), "a relative path and an absolute one are the same file"

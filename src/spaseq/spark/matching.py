@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,7 +55,7 @@ class MatchOptions:
     timestamp_predicate: str = TIMESTAMP_PREDICATE
     rdfs: bool = False
     provenance: bool = False
-    on_bad_input: str = "fail"
+    on_bad_input: str | None = None
     quarantine: Directory | None = None
     partitions: int | None = None
     max_runs: int | None = 10_000_000
@@ -81,7 +81,7 @@ def match(
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
     rdfs: bool = False,
     provenance: bool = False,
-    on_bad_input: str = "fail",
+    on_bad_input: str | None = None,
     quarantine: Directory | None = None,
     partitions: int | None = None,
     max_runs: int | None = 10_000_000,
@@ -98,6 +98,9 @@ def match(
     columns VARIANT with literals as SQL values, ``native={"v": "double"}`` casts single ones. ``CONSTRUCT``
     gives ``time, triples``; ``ASK`` the first match as ``time, start, boolean`` or no row. ``provenance`` adds
     ``match``, the identity of the match, and ``events``, what it is made of.
+
+    ``on_bad_input`` is ``fail`` (the default), ``skip`` or ``quarantine``, which keeps bad rows in files of the directory
+    ``quarantine``. It also rules the files of DataFrames that come straight from `read_events`, which are read here.
 
     ``format`` is the syntax of ``value`` columns, whose graphs name their own time with
     ``timestamp_predicate`` unless there is a ``time`` column. ``partitions`` is the number of buckets that keys
@@ -273,7 +276,7 @@ def _job(
             options.timestamp_predicate,
             keep_names=options.provenance or any(task.program.sequence.reads_names for task in tasks),
         ),
-        bad_policy(options.on_bad_input, options.quarantine),
+        bad_policy(options.on_bad_input or "fail", options.quarantine),
         as_duration(options.lateness, "lateness"),
         None if options.stream_lag is None else as_duration(options.stream_lag, "stream_lag"),
         bucket_places(buckets) if streaming else (),
@@ -312,6 +315,8 @@ def _matched(
     for name, stream in streams.items():
         parts = stream if isinstance(stream, FileParts) else parts_behind(stream)
         if parts is not None:
+            if options.on_bad_input is not None:
+                parts = replace(parts, files=replace(parts.files, bad=job.bad))
             frames.append(parts.frame.mapInArrow(MatchParts(shared, numbers[name], parts), BLOCKS))
         elif isinstance(stream, DataFrame):
             rows, syntax = _rows(stream, options, with_stream=False)

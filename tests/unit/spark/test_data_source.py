@@ -14,7 +14,7 @@ from spaseq.io.growing import Cut
 from spaseq.operators.packing import IncompatibleState
 from spaseq.spark.sources.data_source import Offset
 
-MARK = Bookmark("", "in/0.nq", Cut(70, 2), 90, "tail")
+MARK = Bookmark("", "/in/0.nq", Cut(70, 2), 90, "tail")
 
 
 def packed(value: Any) -> str:

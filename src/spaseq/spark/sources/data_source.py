@@ -44,6 +44,7 @@ from spaseq.spark.sources.event_files import (
     EventFiles,
     Promise,
     event_rows,
+    one_name,
     part_rows,
     parts,
     promise_row,
@@ -98,6 +99,7 @@ class SourceOptions:
                     f'format("rdf") has no option `{name}`; its options are {", ".join(OPTIONS)}'
                 )
         many = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
+        many = list(dict.fromkeys(map(one_name, many)))
         if not many:
             raise InvalidArgument('format("rdf") needs a path: `.load("events/")`')
         per_event = given.get("triplesPerEvent")
@@ -410,5 +412,7 @@ class Offset:
         """The offset that `to_dict` wrote; `IncompatibleState` if it cannot have."""
         with taking_up():
             marks = map(Bookmark.from_dict, json.loads(zlib.decompress(base64.b64decode(saved["marks"]))))
+            # A relative path and an absolute one are the same file.
+            known = [replace(mark, path=one_name(mark.path)) for mark in marks]
             clock = whole_number(saved, "clock", 0, LARGEST)
-            return Offset({mark.path: mark for mark in marks}, bool(saved["ended"]), clock)
+            return Offset({mark.path: mark for mark in known}, bool(saved["ended"]), clock)

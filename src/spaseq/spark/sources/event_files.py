@@ -130,7 +130,7 @@ def read_events(
     time_unit: TimeUnit = "ms",
     triples_per_event: int | None = None,
     layout: Layout = "auto",
-    on_bad_input: str = "fail",
+    on_bad_input: str | None = None,
     quarantine: Directory | None = None,
     finite: bool = False,
     max_files_per_trigger: int | None = None,
@@ -140,7 +140,8 @@ def read_events(
 ) -> DataFrame:
     """The events of files, directories or globs: ``time, triples, graph, source, position, promise``.
 
-    Options as on the command line. ``quarantine`` is a directory that all workers see. The layout
+    Options as on the command line. ``on_bad_input`` is ``fail``, ``skip`` or ``quarantine``, which needs ``quarantine``, a
+    directory that all workers see; without it `match` decides, which reads the files itself, and otherwise bad input fails. The layout
     ``auto`` decides by the beginning of a file; a data set is read by one task, which holds it in memory.
 
     A streaming DataFrame takes new files as they come, in the layout of streams, and reads on in files that grow;
@@ -157,8 +158,8 @@ def read_events(
         )
     known: Layout = "stream" if streaming else layout
     options = ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=known)
-    paths = _reachable(spark, _strings(path))
-    files = EventFiles(paths, format, options, bad_policy(on_bad_input, quarantine), streaming)
+    paths = tuple(dict.fromkeys(map(one_name, _strings(path))))
+    files = EventFiles(paths, format, options, bad_policy(on_bad_input or "fail", quarantine), streaming)
     if not streaming:
         files.found()
     more = {
@@ -210,9 +211,12 @@ def _loaded(
 
 def _reachable(spark: SparkSession, paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths as workers can follow them: those elsewhere do not stand in this directory."""
-    if is_one_process(spark.sparkContext.master):
-        return paths
-    return tuple(str(Path(each).absolute()) for each in paths)
+    return paths if is_one_process(spark.sparkContext.master) else tuple(map(one_name, paths))
+
+
+def one_name(path: str) -> str:
+    """The absolute path of a file: by it a restarted query knows the file again, whatever its working directory."""
+    return os.path.abspath(path)  # noqa: PTH100 - a `Path` would keep `..`
 
 
 def _strings(path: object) -> tuple[str, ...]:

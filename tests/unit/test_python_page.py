@@ -111,7 +111,8 @@ def _module(module: ModuleType, title: str) -> list[str]:
 def page() -> str:
     """The whole page."""
     lines = [HEAD, *_module(spaseq, "spaseq"), *_module(spark, "spaseq.spark")]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip() + "\n"
+    text = "\n".join(lines).replace("'''", '"""')  # as ruff formats examples
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
 def test_the_page_of_the_python_interface_is_current(golden: Callable[[str, str], None]) -> None:

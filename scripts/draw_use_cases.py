@@ -9,22 +9,24 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from html import escape
 from pathlib import Path
 
+from matplotlib import dates
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 import spaseq
 from spaseq.io.readers import read_graph_events
 from spaseq.model.matches import Match, MatchedEvent
-from spaseq_bench.plots import COLOURS, FONT, GRID, INK, PALE, Scale, log_ticks, short, ticks
+from spaseq_bench.plots import COLOURS, INK, PALE, SHORT, drawing, put_title, svg_of
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES, IMAGES = ROOT / "examples", ROOT / "docs" / "use-cases" / "images"
-WIDTH, LEFT, RIGHT, TOP, GAP, BOTTOM = 900, 64, 34, 66, 34, 46
 BAND, MATCHED = "#f3c969", "#b3261e"
-STEPS = (60, 300, 600, 900, 1800, 3600, 7200, 14400)
-"""Seconds between two marks of a time axis, from narrow to wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,125 +115,63 @@ def draw(
     """Write one plot: panels over a common time axis, matches as bands through all of them or through their own."""
     times = [time for panel in panels for time, _ in panel.points]
     first, last = span or (min(times), max(times))
-    x = Scale(first.timestamp(), last.timestamp(), LEFT, WIDTH - RIGHT)
-    tall = 128 if len(panels) > 1 else 220
-    height = TOP + len(panels) * (tall + GAP) - GAP + BOTTOM
-    bottom = height - BOTTOM
-    out = [f"<text x='16' y='28' font-size='16' font-weight='600' fill='{INK}'>{escape(title)}</text>"]
-    out += _legend(limits=any(panel.limit is not None for panel in panels))
-    out += _bands([match for match in found if match.start >= first and match.time <= last], x, TOP, bottom)
-    for number, panel in enumerate(panels):
-        top = TOP + number * (tall + GAP)
-        out += _bands(panel.matches, x, top + 16, top + tall)
-        out += _panel(panel, x, (first, last), (top, top + tall), COLOURS[number % len(COLOURS)])
-    out += _axis(first, last, x, bottom)
-    body = "\n".join(out)
+    with drawing(1.3 + (1.6 if len(panels) > 1 else 2.6) * len(panels), width=9) as figure:
+        axes = figure.subplots(len(panels), sharex=True, squeeze=False)[:, 0]
+        for number, (panel, drawn) in enumerate(zip(panels, axes, strict=True)):
+            _panel(panel, drawn, COLOURS[number % len(COLOURS)], (first, last))
+            _bands(drawn, [match for match in found if match.start >= first and match.time <= last])
+            _bands(drawn, panel.matches)
+        axes[-1].set_xlim(first, last)
+        months = (last - first).days > 60
+        locator = dates.MonthLocator(tz=UTC) if months else dates.AutoDateLocator(tz=UTC, maxticks=11)
+        axes[-1].xaxis.set_major_locator(locator)
+        clock = "%H:%M" if last - first > timedelta(minutes=10) else "%H:%M:%S"
+        axes[-1].xaxis.set_major_formatter(dates.DateFormatter("%Y-%m" if months else clock, tz=UTC))
+        if not months:
+            axes[-1].set_xlabel(f"{first:%Y-%m-%d}", loc="right")
+        names: dict[str, Artist] = {
+            "from start to end of a match": Patch(color=BAND, alpha=0.5),
+            "an event of a match, with its step": Line2D([], [], color=MATCHED, marker="o", linestyle=""),
+        }
+        if any(panel.limit is not None for panel in panels):
+            names["a limit in the query"] = Line2D([], [], color=PALE, linestyle="--")
+        put_title(figure, title, names)
     IMAGES.mkdir(parents=True, exist_ok=True)
-    (IMAGES / f"{name}.svg").write_text(
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' height='{height}' "
-        f"role='img' {FONT} font-size='12'>\n<title>{escape(title)}</title>\n"
-        f"<rect width='{WIDTH}' height='{height}' rx='6' fill='#ffffff'/>\n{body}\n</svg>\n",
-        encoding="utf-8",
-    )
+    (IMAGES / f"{name}.svg").write_text(svg_of(figure, title), encoding="utf-8")
 
 
-def _legend(*, limits: bool) -> list[str]:
-    out = [
-        f"<rect x='16' y='38' width='22' height='12' fill='{BAND}' fill-opacity='0.5'/>",
-        f"<text x='44' y='48' fill='{PALE}'>from start to end of a match</text>",
-        f"<circle cx='232' cy='44' r='4' fill='{MATCHED}'/>",
-        f"<text x='242' y='48' fill='{PALE}'>an event of a match, with its step</text>",
-    ]
-    if limits:
-        out.append(f"<line x1='468' y1='44' x2='494' y2='44' stroke='{PALE}' stroke-dasharray='5 4'/>")
-        out.append(f"<text x='500' y='48' fill='{PALE}'>a limit in the query</text>")
-    return out
-
-
-def _bands(found: list[Match], x: Scale, top: float, bottom: float) -> list[str]:
-    opacity = 0.38 if len(found) < 4 else 0.22
-    out = []
+def _bands(axes: Axes, found: list[Match]) -> None:
     for match in found:
-        start, end = x(match.start.timestamp()), x(match.time.timestamp())
-        out.append(
-            f"<rect x='{start:.1f}' y='{top}' width='{max(end - start, 2):.1f}' height='{bottom - top}' "
-            f"fill='{BAND}' fill-opacity='{opacity}'><title>{match.start:%H:%M:%S} to {match.time:%H:%M:%S}</title></rect>"
-        )
-    return out
+        start, end = dates.date2num(match.start), dates.date2num(match.time)
+        axes.axvspan(start, end, color=BAND, alpha=0.38 if len(found) < 4 else 0.22, linewidth=1)
 
 
-def _panel(
-    panel: Panel, x: Scale, span: tuple[datetime, datetime], place: tuple[float, float], colour: str
-) -> list[str]:
-    top, bottom = place
+def _panel(panel: Panel, axes: Axes, colour: str, span: tuple[datetime, datetime]) -> None:
     points = [(time, number) for time, number in panel.points if span[0] <= time <= span[1]]
-    numbers = [number for _, number in points] + ([panel.limit] if panel.limit is not None else [])
-    low = 0.0 if panel.zero else min(numbers)
-    marks = log_ticks(min(numbers), max(numbers)) if panel.log else ticks(low, max(numbers), 4)
-    y = Scale(marks[0], marks[-1], bottom, top + 18, panel.log)
-    out = [f"<text x='{LEFT}' y='{top + 10:.1f}' fill='{INK}' font-weight='600'>{escape(panel.title)}</text>"]
-    for number in marks:
-        at, label = y(number), short(number) if panel.zero else f"{number:g}"
-        out.append(f"<line x1='{LEFT}' y1='{at:.1f}' x2='{WIDTH - RIGHT}' y2='{at:.1f}' stroke='{GRID}'/>")
-        out.append(f"<text x='{LEFT - 8}' y='{at + 4:.1f}' text-anchor='end' fill='{PALE}'>{label}</text>")
-    placed = [(x(time.timestamp()), y(number)) for time, number in points]
+    times, numbers = [dates.date2num(time) for time, _ in points], [number for _, number in points]
+    axes.set_title(panel.title, loc="left", size=9.5, weight="bold", color=INK)
+    axes.grid(visible=False, axis="x")
     if panel.log:
-        for a, b in placed:
-            out.append(
-                f"<line x1='{a:.1f}' y1='{bottom}' x2='{a:.1f}' y2='{b:.1f}' stroke='{colour}' stroke-width='2'/>"
-            )
-            out.append(f"<circle cx='{a:.1f}' cy='{b:.1f}' r='2.6' fill='{colour}'/>")
+        axes.set_yscale("log")
+        axes.vlines(times, 0, numbers, color=colour, linewidth=1.5)
+        axes.plot(times, numbers, "o", color=colour, markersize=3)
+        axes.set_ylim(min(numbers) / 2, max(numbers) * 3)
+        axes.yaxis.set_minor_formatter(NullFormatter())
     else:
-        path = " ".join(f"{a:.1f},{b:.1f}" for a, b in placed)
-        out.append(
-            f"<polyline points='{path}' fill='none' stroke='{colour}' stroke-width='1.5' stroke-linejoin='round'/>"
-        )
+        axes.plot(times, numbers, color=colour, linewidth=1.2)
+        axes.margins(y=0.18)
+    if panel.zero and not panel.log:
+        axes.set_ylim(bottom=0)
+    if panel.zero:
+        axes.yaxis.set_major_formatter(SHORT)
     if panel.limit is not None:
-        at = y(panel.limit)
-        out.append(
-            f"<line x1='{LEFT}' y1='{at:.1f}' x2='{WIDTH - RIGHT}' y2='{at:.1f}' stroke='{PALE}' stroke-dasharray='5 4'/>"
-        )
+        axes.axhline(panel.limit, color=PALE, linestyle="--", linewidth=1)
     for time, number, letter in panel.marks:
-        a, b = x(time.timestamp()), y(number)
-        out.append(f"<circle cx='{a:.1f}' cy='{b:.1f}' r='4' fill='{MATCHED}'/>")
-        out.append(
-            f"<text x='{a - 4:.1f}' y='{max(b - 8, top + 20):.1f}' fill='{MATCHED}' font-weight='600'>{letter}</text>"
+        at = (float(dates.date2num(time)), number)
+        axes.plot(*at, "o", color=MATCHED, markersize=5)
+        axes.annotate(
+            letter, at, xytext=(0, 5), textcoords="offset points", color=MATCHED, weight="bold", ha="center"
         )
-    return out
-
-
-def _axis(first: datetime, last: datetime, x: Scale, bottom: float) -> list[str]:
-    marks, form = _time_marks(first, last)
-    out = [f"<line x1='{LEFT}' y1='{bottom}' x2='{WIDTH - RIGHT}' y2='{bottom}' stroke='{PALE}'/>"]
-    for at in marks:
-        place = x(at.timestamp())
-        out.append(
-            f"<line x1='{place:.1f}' y1='{bottom}' x2='{place:.1f}' y2='{bottom + 5}' stroke='{PALE}'/>"
-        )
-        out.append(
-            f"<text x='{place:.1f}' y='{bottom + 20}' text-anchor='middle' fill='{INK}'>{at.strftime(form)}</text>"
-        )
-    if form == "%H:%M":
-        out.append(
-            f"<text x='{WIDTH - RIGHT}' y='{bottom + 38}' text-anchor='end' fill='{PALE}'>{first:%Y-%m-%d}</text>"
-        )
-    return out
-
-
-def _time_marks(first: datetime, last: datetime) -> tuple[list[datetime], str]:
-    """Round instants of an axis and how they are written: minutes to hours, or the first of each month."""
-    seconds = (last - first).total_seconds()
-    step = next((each for each in STEPS if seconds / each <= 10), None)
-    if step is not None:
-        begin = -(-first.timestamp() // step) * step
-        count = int((last.timestamp() - begin) // step) + 1
-        return [datetime.fromtimestamp(begin + number * step, UTC) for number in range(count)], "%H:%M"
-    months = [
-        datetime(year, month, 1, tzinfo=UTC)
-        for year in range(first.year, last.year + 1)
-        for month in range(1, 13)
-    ]
-    return [month for month in months if first <= month <= last], "%Y-%m"
 
 
 # --- the use cases ------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Final
 
 from spaseq_bench.plots import Bar, Series, bar_chart, line_chart, short
@@ -103,8 +104,12 @@ def split_rows(result: Result) -> Rows:
 # --- plots --------------------------------------------------------------------------------------
 
 
-def plots_of(result: Result) -> Iterator[tuple[str, str]]:
-    """The plots of a result: their names and their SVG."""
+Draw = Callable[[], str]
+"""Draws a plot and returns its SVG."""
+
+
+def plots_of(result: Result) -> Iterator[tuple[str, Draw]]:
+    """The plots of a result: their names and what draws them."""
     for kind in result.plots:
         match kind:
             case "split":
@@ -117,7 +122,7 @@ def plots_of(result: Result) -> Iterator[tuple[str, str]]:
             yield f"{result.name}-{kind}", drawn
 
 
-def cell_plot(result: Result, kind: str) -> str | None:
+def cell_plot(result: Result, kind: str) -> Draw | None:
     """One value per cell: lines if the axis is numeric, bars otherwise."""
     name, unit, value = PLOTS[kind]
     title = f"{result.title}: {name}"
@@ -136,12 +141,12 @@ def cell_plot(result: Result, kind: str) -> str | None:
         values = [number for _, number in points]
         wide = max(values) / max(min(values), 1e-9) > 30
         x_label = f"{result.axis} ({result.unit})" if result.unit else result.axis
-        return line_chart(title, drawn, x_label=x_label, y_label=unit, log_x=result.log, log_y=wide)
+        return partial(line_chart, title, drawn, x_label=x_label, y_label=unit, log_x=result.log, log_y=wide)
     bars = [Bar(_bar_label(result, cell), ((name, number),)) for cell, number in points]
-    return bar_chart(title, bars, unit=unit)
+    return partial(bar_chart, title, bars, unit=unit)
 
 
-def split_plot(result: Result) -> str | None:
+def split_plot(result: Result) -> Draw | None:
     """Where the CPU time goes, for the cells that kept a stopwatch; slivers are left out."""
     cells = [cell for cell in result.cells if cell.counts and cell.stages]
     bars = [
@@ -159,10 +164,10 @@ def split_plot(result: Result) -> str | None:
         if cell.counts and cell.task == "parse"
     ]
     title = f"{result.title}: where the time goes"
-    return bar_chart(title, bars, unit="seconds of CPU", names=STAGES) if cells else None
+    return partial(bar_chart, title, bars, unit="seconds of CPU", names=STAGES) if cells else None
 
 
-def latency_plot(result: Result) -> str | None:
+def latency_plot(result: Result) -> Draw | None:
     """The median and the 99th percentile of every cell that has them."""
     bars = [
         Bar(f"{_bar_label(result, cell)}, {told}", ((told, cell.latency[name]),))
@@ -170,7 +175,8 @@ def latency_plot(result: Result) -> str | None:
         for name, told in (("p50", "median"), ("p99", "99th percentile"))
         if cell.counts and name in cell.latency
     ]
-    return bar_chart(f"{result.title}: from push to match", bars, unit="milliseconds") if bars else None
+    title = f"{result.title}: from push to match"
+    return partial(bar_chart, title, bars, unit="milliseconds") if bars else None
 
 
 def _bar_label(result: Result, cell: Cell) -> str:

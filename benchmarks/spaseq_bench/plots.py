@@ -19,7 +19,7 @@ MARKS: Final = "osD^"
 INK, PALE, GRID = "#1d2733", "#5b6672", "#e3e7ec"
 WIDTH: Final = 7.2
 """Inches; 72 points each, so a plot is 518 points wide."""
-STYLE: Final[dict[Any, Any]] = {
+LOOK: Final[dict[Any, Any]] = {
     "axes.axisbelow": True,
     "axes.edgecolor": PALE,
     "axes.grid": True,
@@ -81,7 +81,7 @@ SHORT: Final = FuncFormatter(lambda value, _: short(value))
 @contextmanager
 def drawing(height: float, width: float = WIDTH) -> Iterator[Figure]:
     """A figure in the style of the project; `svg_of` gives its text."""
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(LOOK):
         yield Figure(figsize=(width, height), layout="constrained")
 
 
@@ -105,7 +105,7 @@ def put_title(figure: Figure, title: str, names: Mapping[str, Artist]) -> None:
 
 def svg_of(figure: Figure, title: str) -> str:
     """A figure as SVG, without a date, so that it only changes with its numbers."""
-    with matplotlib.rc_context(STYLE):
+    with matplotlib.rc_context(LOOK):
         file = io.StringIO()
         figure.savefig(file, format="svg", metadata={"Title": title, "Date": None, "Creator": None})
     text = file.getvalue()

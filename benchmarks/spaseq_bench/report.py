@@ -30,7 +30,7 @@ and does not count. Whether a claim holds is computed from the numbers: ✓ it d
     + _ONE_PAGE
 )
 
-_STYLE: Final = """
+_CSS: Final = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1d2733; background: #f5f7f9; margin: 0; }
 main { max-width: 900px; margin: 0 auto; padding: 24px; }
 section { background: #fff; border: 1px solid #e3e7ec; border-radius: 8px; padding: 8px 24px 20px; margin: 20px 0; }
@@ -103,7 +103,7 @@ def html_page(pages: Mapping[str, str], plots: Mapping[str, str]) -> str:
     body = re.sub(r'href="([\w-]+)\.md"', r'href="#\1"', body)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>spaseq benchmarks</title>'
-        f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style></head>'
+        f'<meta name="viewport" content="width=device-width"><style>{_CSS}</style></head>'
         f"<body><main>\n{body}</main></body></html>\n"
     )
 

@@ -94,8 +94,7 @@ def request_of(job: Job) -> RunRequest:
     """What `spaseq run` is asked for."""
     from spaseq.engine.inputs import NamedQuery
     from spaseq.engine.request import RunRequest
-    from spaseq.planner.compiled import compile_query
-    from spaseq.planner.optimisations import Optimisations
+    from spaseq.planner.compiled import Optimisations, compile_query
 
     without = str(job["params"].get("without", "")).split()
     query = compile_query(job["query"], optimisations=Optimisations.without(*without))
@@ -115,7 +114,7 @@ def run_task(job: Job) -> Round:
 
     With ``one_core`` the process may run on one core only, and stays there.
     """
-    from spaseq.engine.job import LocalRun
+    from spaseq.engine.local_run import LocalRun
     from spaseq_bench.stages import Stopwatch, watching
 
     if job["params"].get("one_core") is True and hasattr(os, "sched_setaffinity"):

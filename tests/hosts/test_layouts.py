@@ -15,7 +15,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 import spaseq
 from spaseq import spark as sps
 from spaseq.engine.inputs import NamedQuery
-from spaseq.engine.job import run_local
+from spaseq.engine.local_run import run_local
 from spaseq.engine.request import RunRequest
 from spaseq.errors import InvalidArgument
 from spaseq.spark.command.spark_run import SparkRun

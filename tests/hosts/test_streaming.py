@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - the name everybody knows 
 
 from spaseq import spark as sps
 from spaseq.errors import IncompatibleCheckpoint
-from spaseq.operators.packing import STATE_VERSION
+from spaseq.operators.saved_state import STATE_VERSION
 from spaseq.spark.command.problems import problem_of
 from spaseq.spark.sources.bad_events import quarantined
 from spaseq.spark.state.processor import SequenceProcessor

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from spaseq import Engine, Event
-from spaseq.engine.encode import encode_pushed
 from spaseq.engine.session import as_query
+from spaseq.io.encode import encode_pushed
 from spaseq.model.events import GraphEvent
 from spaseq.model.packing import pack, unpack
-from spaseq.operators.packing import STATE_VERSION, IncompatibleState
+from spaseq.operators.saved_state import STATE_VERSION, IncompatibleState
 from spaseq.operators.snapshot import VERSION, IncompatibleSnapshot
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.job import Job, make_tasks

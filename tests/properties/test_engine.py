@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from spaseq.planner import compile_query
-from spaseq.planner.optimisations import Optimisations
+from spaseq.planner.compiled import Optimisations
 from spaseq.testing.comparison import comparable
 from spaseq.testing.runner import Host, reference_host
 from support.engine_hosts import ENGINE_HOSTS

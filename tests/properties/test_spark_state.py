@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.encode import encode_pushed
+from spaseq.io.encode import encode_pushed
 from spaseq.model.events import GraphEvent, localised
 from spaseq.operators.machine import FOREVER
 from spaseq.planner import compile_query

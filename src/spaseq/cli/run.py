@@ -81,7 +81,7 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Run, s
             "checkpoint come again; give --output PATH to have each exactly once",
         )
     if chosen_engine(given["engine"], given["master"], quiet=given["quiet"]) == "local":
-        from spaseq.engine.job import LocalRun
+        from spaseq.engine.local_run import LocalRun
 
         return LocalRun(request, stop), None
     from spaseq.spark.command.spark_run import SparkRun

@@ -36,8 +36,8 @@ from spaseq.algebra.expressions import (
 from spaseq.algebra.functions import has_exists, is_volatile
 from spaseq.algebra.scope import expression_variables, lowered, mentioned
 from spaseq.columnar.frame import Frame
-from spaseq.columnar.kernels.arithmetic import arithmetic, signed
 from spaseq.columnar.kernels.compare import ERROR, FALSE, TRUE, Truth, by_sign, compare, negated, truth_of
+from spaseq.columnar.kernels.exact import arithmetic, signed
 from spaseq.columnar.kernels.numbers import Numbers, combine, difference, encode_numbers, negative, numbers_of
 from spaseq.columnar.kernels.registry import kernel
 from spaseq.columnar.table import Ids, Mask, Table, codes

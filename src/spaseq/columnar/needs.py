@@ -25,7 +25,7 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
 from spaseq.columnar.kernels.registry import by_oracle
-from spaseq.columnar.paths import nullable
+from spaseq.columnar.property_paths import nullable
 
 
 @dataclass(frozen=True, slots=True)

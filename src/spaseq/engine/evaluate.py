@@ -9,8 +9,8 @@ from pyoxigraph import Triple
 
 from spaseq.engine.session import wall_clock
 from spaseq.model.events import GraphLike
-from spaseq.operators.evaluate import Solution
-from spaseq.operators.evaluate import evaluate as evaluate_at
+from spaseq.operators.one_graph import Solution
+from spaseq.operators.one_graph import evaluate as evaluate_at
 
 
 def evaluate(

@@ -14,9 +14,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.engine.encode import encode_pushed
 from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
 from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.io.encode import encode_pushed
 from spaseq.io.survey import NEVER, Survey
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary

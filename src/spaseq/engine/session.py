@@ -14,12 +14,12 @@ from pyoxigraph import Literal, NamedNode
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.clocks import wall_microseconds
-from spaseq.engine.encode import encode_pushed
 from spaseq.engine.inputs import NamedQuery, as_duration, stream_iri
 from spaseq.engine.query_group import GroupOptions, QueryGroup, QueryRun
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import Portion
 from spaseq.errors import InvalidArgument, described, did_you_mean, listed
+from spaseq.io.encode import encode_pushed
 from spaseq.model.batch import EventBatch
 from spaseq.model.events import (
     Event,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from spaseq.engine.inputs import NamedQuery
-from spaseq.engine.job import run_local
+from spaseq.engine.local_run import run_local
 from spaseq.engine.request import RunRequest
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.planner.compiled import compile_query

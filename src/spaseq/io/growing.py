@@ -21,10 +21,10 @@ from spaseq.io.handles import SharedFile
 from spaseq.io.jelly import LONGEST_FRAME, UNDECODABLE, is_delimited
 from spaseq.io.jsonld import JsonLdReader
 from spaseq.io.layouts import Clues
+from spaseq.io.line_reader import LineReader
 from spaseq.io.lines import End
 from spaseq.io.options import ReadOptions
 from spaseq.io.pieces import next_size, per_event_of
-from spaseq.io.plain import LineReader
 from spaseq.io.readers import read_sources
 from spaseq.io.sources import ByteReader, DamagedFile, Source
 from spaseq.io.trig import TrigReader

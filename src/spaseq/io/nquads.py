@@ -15,6 +15,7 @@ from spaseq.io.blank_kernel import SCOPE_SIZE, event_keys, scope_blanks
 from spaseq.io.encode import encode_events
 from spaseq.io.layouts import Clues
 from spaseq.io.line_kernel import SPANS
+from spaseq.io.line_reader import assemble
 from spaseq.io.lines import End, Step, check_length, parse_line
 from spaseq.io.nquads_kernel import lex_events
 from spaseq.io.nquads_state import (
@@ -39,7 +40,6 @@ from spaseq.io.nquads_state import (
 )
 from spaseq.io.nquads_terms import COLUMNS
 from spaseq.io.options import ReadOptions
-from spaseq.io.plain import assemble
 from spaseq.io.sources import ByteReader
 from spaseq.io.stamp_kernel import ELSEWHERE
 from spaseq.model.arena import PADDING, SECRET, Arena

@@ -8,9 +8,9 @@ from typing import Protocol
 from pyoxigraph import RdfFormat
 
 from spaseq.io.jsonld import JsonLdReader
+from spaseq.io.line_reader import LineReader
 from spaseq.io.lines import End, QuadTaker, Step, assemble_lines
 from spaseq.io.options import ReadOptions
-from spaseq.io.plain import LineReader
 from spaseq.io.sources import ByteReader, Source
 from spaseq.io.trig import TrigReader
 from spaseq.settings import settings

@@ -18,10 +18,10 @@ from spaseq.io.assemble import RawEvent
 from spaseq.io.bad_input import BadInput, OnBad, fail
 from spaseq.io.jelly import read_jelly
 from spaseq.io.layouts import Clues, judged
+from spaseq.io.line_reader import LineReader, assemble
 from spaseq.io.lines import End, Step
 from spaseq.io.options import ReadOptions
 from spaseq.io.pieces import in_pieces, parser_of, per_event_of
-from spaseq.io.plain import LineReader, assemble
 from spaseq.io.sources import GROUPED, ByteReader, Layout, PathLike, Source, find_sources
 from spaseq.io.trig import trig_quads
 from spaseq.model.dictionary import TermDictionary

@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from pyoxigraph import BlankNode, NamedNode, Triple
 
 from spaseq.errors import MissingPackage
-from spaseq.model.plain import Plain, json_value, plain_value
+from spaseq.model.plain_values import Plain, json_value, plain_value
 from spaseq.model.terms import Term, unscoped
 from spaseq.temporal.instants import format_instant, to_datetime
 
@@ -111,8 +112,6 @@ class Match:
 
     def _repr_html_(self) -> str:
         """A small table, for notebooks."""
-        from spaseq.model.html import match_html
-
         return match_html(self)
 
     def to_rdflib(self) -> dict[str, rdflib.term.Identifier]:
@@ -198,3 +197,31 @@ class Numbering:
         number = self.counts.get(key, 0)
         self.counts[key] = number + 1
         return number
+
+
+MOST_LINES = 20
+"""Triples and events beyond these are counted, not shown."""
+
+
+def match_html(match: Match) -> str:
+    """A match as a small table for notebooks: when it began and ended, what it found, and its events."""
+    rows = [("start", format_instant(match.begin)), ("time", format_instant(match.instant))]
+    if match.boolean is not None:
+        rows.append(("answer", str(match.boolean).lower()))
+    elif match.triples is not None:
+        rows.append(("graph", _lines(sorted(f"{triple} ." for triple in match.triples))))
+    else:
+        rows += [(f"?{name}", escape(str(value))) for name, value in match.values.items()]
+    if match.events:
+        rows.append(("events", _lines([str(event) for event in match.events])))
+    cells = "".join(
+        f'<tr><th style="text-align:left">{escape(name)}</th><td style="text-align:left">{value}</td></tr>'
+        for name, value in rows
+    )
+    return f"<table>{cells}</table>"
+
+
+def _lines(lines: list[str]) -> str:
+    shown = [escape(line) for line in lines[:MOST_LINES]]
+    more = len(lines) - len(shown)
+    return "<br>".join([*shown, *([f"and {more} more"] if more else [])])

@@ -34,7 +34,7 @@ from spaseq.model.packing import (
     whole_number,
 )
 from spaseq.operators.machine import Machine
-from spaseq.operators.packing import pack, unpack
+from spaseq.operators.saved_state import pack, unpack
 from spaseq.operators.term_texts import encode_terms, packed_terms, texts_of, unpacked_terms
 from spaseq.settings import settings
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, Form, SelectForm
 from spaseq.algebra.expressions import Var
@@ -16,12 +16,11 @@ from spaseq.algebra.structure import needed_gpms
 from spaseq.algebra.visibility import knowledge_graphs
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
-from spaseq.errors import InvalidArgument, QueryError, QueryWarning
+from spaseq.errors import InvalidArgument, QueryError, QueryWarning, did_you_mean, listed
 from spaseq.languages.registry import Lowered, find_language, language_of
 from spaseq.model.forms import ResultForm, Stream
 from spaseq.planner.distribution import Distribution, Unit, distribute
 from spaseq.planner.fast_path import outside_fast_path
-from spaseq.planner.optimisations import ALL, Optimisations
 from spaseq.settings import settings
 
 
@@ -41,6 +40,45 @@ class NotPartitionable(QueryWarning):
     message_template = "the query runs in one piece: {reason}"
     label_template = "cannot be partitioned"
     cure_template = "{cure}"
+
+
+@dataclass(frozen=True, slots=True)
+class Optimisations:
+    """The paper's optimisations (section 7), each with a switch: leaving any out changes the speed, no answer."""
+
+    stream_index: bool = True
+    """Runs indexed by what they wait for, and so by stream (7.2.2); without it every row visits every run."""
+    join_index: bool = True
+    """Runs indexed by the values they join on."""
+    push_window: bool = True
+    """Runs dropped when their window ends (7.2.1); without it the window is checked when they are extended."""
+    push_stateful: bool = True
+    """Conditions of one event decided with its pattern (7.2.1); without it when it meets a run."""
+    lazy_conjunction: bool = True
+    """A conjunction's other patterns looked for only at instants where the first one occurs (7.3)."""
+    order_edges: bool = True
+    """Cheap patterns of a conjunction first, by estimate at first and by what was seen later on (7.3)."""
+    recycle_memory: bool = True
+    """Arrays reused after a sweep (7.2.3)."""
+
+    @staticmethod
+    def names() -> tuple[str, ...]:
+        """The switches."""
+        return tuple(field.name for field in fields(Optimisations))
+
+    @staticmethod
+    def without(*names: str) -> Optimisations:
+        """All but these."""
+        for name in names:
+            if name not in Optimisations.names():
+                known = Optimisations.names()
+                raise InvalidArgument(
+                    f"`{name}` is not an optimisation{did_you_mean(name, known)}; there are {listed(known)}"
+                )
+        return Optimisations(**dict.fromkeys(names, False))
+
+
+ALL = Optimisations()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -96,7 +134,7 @@ class CompiledQuery:
     def _repr_html_(self) -> str:
         """The drawn automaton, for notebooks."""
         from spaseq.planner.explain.facts import explanation
-        from spaseq.planner.explain.notebook import to_fragment
+        from spaseq.planner.explain.html import to_fragment
 
         return to_fragment(explanation(self))
 

@@ -22,7 +22,8 @@ _PLAIN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-zµμ]+)\Z")
 _ISO = re.compile(
     r"P(?:([0-9]+)D)?(?:T(?:([0-9]+)H)?(?:([0-9]+)M)?(?:([0-9]+(?:\.[0-9]+)?)S)?)?\Z", re.IGNORECASE
 )
-_LONGEST: Final = 2**62
+MAX_DURATION: Final = 2**62
+"""The longest window or gap in microseconds (about 146,000 years): instants are int64."""
 
 
 def parse_duration(text: str) -> int:
@@ -47,7 +48,7 @@ def parse_duration(text: str) -> int:
             )
         else:
             amount = Decimal(plain[1]) * unit
-    if amount > _LONGEST:
+    if amount > MAX_DURATION:
         raise ValueError(f"`{text}` is too long a duration")
     return int(amount)
 
@@ -73,3 +74,8 @@ def format_duration(microseconds: int) -> str:
         if microseconds % size == 0:
             return f"{microseconds // size}{name}"
     return f"{microseconds}us"
+
+
+def microseconds(size: int, unit: str) -> int:
+    """A number of units, as queries name them in the singular: ``MINUTE``."""
+    return size * _UNITS[unit.lower()]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from spaseq.errors import InvalidArgument, did_you_mean, listed
-from spaseq.workloads.plan import Plan
+from spaseq.workloads.generation_plan import Plan
 
 if TYPE_CHECKING:
     from spaseq.workloads.production import Production

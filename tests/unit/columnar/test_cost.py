@@ -10,7 +10,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Triple
 
 import spaseq
-from spaseq.columnar import paths
+from spaseq.columnar import property_paths
 from spaseq.columnar.table import Ids, Keys, codes
 from spaseq.engine import Engine
 from spaseq.errors import LimitReached
@@ -85,7 +85,7 @@ def test_a_path_along_a_cycle_takes_time_by_its_pairs(monkeypatch: pytest.Monkey
         looked += size
         return codes(arrays, size)
 
-    monkeypatch.setattr(paths, "codes", counted)
+    monkeypatch.setattr(property_paths, "codes", counted)
     assert len(ask("?x :a+ ?y", {(n, (n + 1) % 300) for n in range(300)})) == 90_000
     assert looked < 100_000
 

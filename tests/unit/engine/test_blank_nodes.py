@@ -10,7 +10,7 @@ import pytest
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple, serialize
 
 import spaseq
-from spaseq.engine.encode import encode_pushed
+from spaseq.io.encode import encode_pushed
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.shuffle.blocks import decode_block

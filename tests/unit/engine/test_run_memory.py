@@ -17,7 +17,7 @@ CODE = """
 import resource, sys
 from pathlib import Path
 from spaseq.engine.inputs import NamedQuery
-from spaseq.engine.job import run_local
+from spaseq.engine.local_run import run_local
 from spaseq.engine.request import RunRequest
 from spaseq.planner import compile_query
 

@@ -17,7 +17,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 import spaseq
 from spaseq.cli import main
 from spaseq.engine.inputs import NamedQuery
-from spaseq.engine.job import LocalRun
+from spaseq.engine.local_run import LocalRun
 from spaseq.engine.request import RunRequest
 from spaseq.engine.summary import NO_SEQUENCE, nearest
 from spaseq.model.events import GraphEvent

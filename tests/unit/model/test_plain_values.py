@@ -15,7 +15,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode
 
 import spaseq
 from spaseq import Event, InvalidArgument, Match
-from spaseq.model.plain import Plain, json_value, plain_value
+from spaseq.model.plain_values import Plain, json_value, plain_value
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 QUERY = """PREFIX : <http://ex.org/> {form} FROM STREAM S <http://ex.org/s>

@@ -14,7 +14,7 @@ import pytest
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import StaleIds
 from spaseq.operators.answers import matches
-from spaseq.operators.packing import IncompatibleState
+from spaseq.operators.saved_state import IncompatibleState
 from spaseq.planner.compiled import compile_query
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm

@@ -11,7 +11,7 @@ import pytest
 
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.io.growing import Cut
-from spaseq.operators.packing import IncompatibleState
+from spaseq.operators.saved_state import IncompatibleState
 from spaseq.spark.sources.data_source import Offset
 
 MARK = Bookmark("", "/in/0.nq", Cut(70, 2), 90, "tail")

@@ -8,8 +8,7 @@ from spaseq.algebra.expressions import Term
 from spaseq.columnar.kernels.cache import RowFunction
 from spaseq.columnar.kernels.exact import FUNCTIONS, ask_numbers
 from spaseq.columnar.kernels.oracle import ask
-from spaseq.columnar.kernels.strings import STRINGS, TermFunction, check_length
-from spaseq.columnar.kernels.terms import TERMS
+from spaseq.columnar.kernels.strings import STRINGS, TERMS, TermFunction, check_length
 from spaseq.settings import limit_reached, settings
 
 NATIVE = {**STRINGS, **TERMS}

@@ -33,7 +33,6 @@ from spaseq.languages.report import Report
 from spaseq.languages.sparql import lower_expression
 from spaseq.languages.spaseq import tree
 from spaseq.languages.spaseq.dialect import parse
-from spaseq.languages.spaseq.durations import MAX_DURATION, microseconds
 from spaseq.languages.spaseq.errors import (
     BadStart,
     EmptyWindow,
@@ -61,6 +60,7 @@ from spaseq.languages.spaseq.sequence import lower_sequence, names
 from spaseq.languages.spaseq.variables import Variables
 from spaseq.model.forms import Stream
 from spaseq.syntax import ast
+from spaseq.temporal.durations import MAX_DURATION, microseconds
 from spaseq.temporal.instants import parse_instant
 
 MAX_EVENTS = 2**31 - 1

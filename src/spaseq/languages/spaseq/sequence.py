@@ -30,7 +30,6 @@ from spaseq.algebra.events import (
 from spaseq.errors import Span
 from spaseq.languages.report import Report
 from spaseq.languages.spaseq import tree
-from spaseq.languages.spaseq.durations import MAX_DURATION, microseconds
 from spaseq.languages.spaseq.errors import (
     BadBounds,
     BadGap,
@@ -49,6 +48,7 @@ from spaseq.languages.spaseq.errors import (
     TooManyChoices,
 )
 from spaseq.settings import settings
+from spaseq.temporal.durations import MAX_DURATION, microseconds
 
 MAX_ITERATIONS = 1_000_000
 """The largest bound of a quantifier; above it a user most likely means ``{m,}``."""

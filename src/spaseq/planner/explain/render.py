@@ -1,7 +1,9 @@
-"""`explain`: a compiled query in one of six formats. Each format has its module, imported when asked for."""
+"""`explain`: a compiled query in one of six formats. JSON is the fields of `Explanation`; the others are imported when asked for."""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from spaseq.errors import InvalidArgument, described
@@ -23,15 +25,13 @@ def explain(query: CompiledQuery, format: str = "text") -> str:  # noqa: A002 - 
     facts = explanation(query)
     match format:
         case "json":
-            from spaseq.planner.explain.json import to_json
-
-            return to_json(facts)
+            return json.dumps(asdict(facts), ensure_ascii=False, indent=2) + "\n"
         case "mermaid":
-            from spaseq.planner.explain.mermaid import to_mermaid
+            from spaseq.planner.explain.diagrams import to_mermaid
 
             return to_mermaid(facts)
         case "dot":
-            from spaseq.planner.explain.dot import to_dot
+            from spaseq.planner.explain.diagrams import to_dot
 
             return to_dot(facts)
         case "svg":

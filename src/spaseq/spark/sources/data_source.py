@@ -35,7 +35,7 @@ from spaseq.io.growing import START, UNKNOWN, Cut, Span, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, find_sources
 from spaseq.model.packing import LARGEST, whole_number
-from spaseq.operators.packing import taking_up
+from spaseq.operators.saved_state import taking_up
 from spaseq.spark.shared_folder import bad_policy
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import (

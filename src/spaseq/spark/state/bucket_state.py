@@ -14,7 +14,7 @@ import numpy as np
 
 from spaseq.model.packing import LARGEST, Damaged, OtherVersion, whole_number
 from spaseq.operators.machine import FOREVER
-from spaseq.operators.packing import STATE_VERSION, IncompatibleState, taking_up
+from spaseq.operators.saved_state import STATE_VERSION, IncompatibleState, taking_up
 from spaseq.operators.segments import Segments
 from spaseq.settings import settings
 from spaseq.spark.job import Job

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from spaseq.model.packing import INSTANT, Arrays, Field, check_arrays
-from spaseq.operators.packing import pack, unpack
+from spaseq.operators.saved_state import pack, unpack
 from spaseq.operators.term_texts import packed_terms, unpacked_terms
 from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings
 

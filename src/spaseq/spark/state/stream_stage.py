@@ -17,7 +17,7 @@ import pyarrow as pa
 from spaseq.engine.reports import late_reason
 from spaseq.io.bad_input import BadInput
 from spaseq.operators.machine import FOREVER
-from spaseq.operators.packing import IncompatibleState
+from spaseq.operators.saved_state import IncompatibleState
 from spaseq.spark.job import Job
 from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker
 from spaseq.spark.output.tallies import write_tally

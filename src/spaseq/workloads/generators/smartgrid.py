@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from spaseq.workloads.events import Clock, StreamEvent, event_text
-from spaseq.workloads.plan import Dice, Plan
+from spaseq.workloads.generation_plan import Dice, Plan
 from spaseq.workloads.production import Background, Hint, Production, Stream
 from spaseq.workloads.terms import (
     HAS_UNIT,

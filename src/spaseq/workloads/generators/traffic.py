@@ -7,7 +7,7 @@ from itertools import count
 from typing import Final
 
 from spaseq.workloads.events import Clock, StreamEvent, event_text
-from spaseq.workloads.plan import Dice, Plan
+from spaseq.workloads.generation_plan import Dice, Plan
 from spaseq.workloads.production import Background, Hint, Production, Stream
 from spaseq.workloads.terms import FEATURE, LABEL, OBSERVATION, A, integer, name, own, string
 from spaseq.workloads.turtle import Subject

@@ -6,7 +6,7 @@ PYTEST := $(PY) -m pytest
 PARALLEL := -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-small fuzz scale check test-all format format-check lint types imports sizes docs bench goldens doctor clean java
+.PHONY: help setup demo test test-small fuzz scale check test-all format format-check lint types imports sizes docs bench bench-against goldens doctor clean java
 
 help: ## list the targets
 	@echo "spaseq: complex event processing over streams of RDF graphs. The targets:"
@@ -67,6 +67,9 @@ docs: setup ## rewrite the generated pages, check links, run the examples in the
 bench: setup ## run all benchmarks in the quick profile and write the report
 	@.venv/bin/spaseq-bench run
 	@.venv/bin/spaseq-bench report
+
+bench-against: setup ## run benchmarks in turn with another commit: COMMIT=… [NAMES="limit v-shape fig15"]
+	@.venv/bin/spaseq-bench run $(or $(NAMES),limit v-shape fig15) --against $(COMMIT) --out against.json
 
 goldens: setup ## rewrite the golden files; review the diff as behaviour
 	@$(PYTEST) -q $(PARALLEL) --update-goldens tests

@@ -79,17 +79,35 @@ def list_() -> None:
 @click.option("--repeats", type=click.IntRange(1), help="Rounds that count; default as declared.")
 @click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=RESULTS, show_default=True)
 @click.option("--keep/--no-keep", default=False, help="Keep other benchmarks that are in the output already.")
-def run(names: tuple[str, ...], profile: str, repeats: int | None, out: Path, keep: bool) -> None:
+@click.option(
+    "--against", "other", metavar="COMMIT", help="Measure another commit as well, in the same rounds."
+)
+@click.option(
+    "--tolerance", type=float, default=0.05, show_default=True, help="How much slower than it is allowed."
+)
+def run(
+    names: tuple[str, ...],
+    profile: str,
+    repeats: int | None,
+    out: Path,
+    keep: bool,
+    other: str | None,
+    tolerance: float,
+) -> None:
     """Run benchmarks, all of them if none is named, and write the results as JSON.
 
-    Exit status 1 if an answer was wrong.
+    Exit status 1 if an answer was wrong, or with `--against` if something is slower than the tolerance allows.
     """
     from spaseq_bench import surroundings
+    from spaseq_bench.against import against
     from spaseq_bench.measure import measure
     from spaseq_bench.pool import Pool
     from spaseq_bench.results import Book, load_book, merged
 
     benchmarks = _load(names)
+    if other is not None:
+        twice = [against(each, other, profile, tolerance) for each in benchmarks]
+        benchmarks = [each for each in twice if each.variants]
     began, started, machine = time.perf_counter(), surroundings.now(), surroundings.machine()
     versions, commit = surroundings.versions(), surroundings.commit()
     results: list[Result] = []
@@ -105,7 +123,10 @@ def run(names: tuple[str, ...], profile: str, repeats: int | None, out: Path, ke
                 book = merged(load_book(out), book)
             book.save(out)  # after every benchmark: an interrupted run keeps its results
     click.echo(f"{len(results)} benchmarks in {time.perf_counter() - began:.0f} s; results in {out}")
-    if any(cell.void for result in results for cell in result.cells):
+    failed = any(cell.void for result in results for cell in result.cells)
+    if failed or (
+        other is not None and any(claim.holds is False for each in results for claim in each.claims)
+    ):
         raise SystemExit(FAILED)
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from spaseq.caches import cache_directory
+from spaseq_bench.against import SOURCES
 from spaseq_bench.claims import judge
 from spaseq_bench.declared import Answer, Benchmark, Params, Variant, point_label
 from spaseq_bench.environments import PeerMissing, peer_command
@@ -156,15 +157,15 @@ def _works(benchmark: Benchmark, profile: str, folder: Path, say: Say) -> list[_
 
 def _worker_name(work: _Work, benchmark: Benchmark) -> str:
     """Variants have a process each; cells too where memory is compared."""
-    peer = work.params.get("peer", "")
+    peer, sources = work.params.get("peer", ""), work.params.get(SOURCES, "")
     place = [variant.name for variant in benchmark.variants].index(work.variant.name)
-    return f"fresh {work.number}" if benchmark.fresh else f"{peer or place}"
+    return f"fresh {work.number}" if benchmark.fresh else f"{peer or place}{sources}"
 
 
 def _start(work: _Work, pool: Pool, benchmark: Benchmark) -> None:
     try:
         command = peer_command(str(work.params["peer"])) if work.variant.task == "peer" else None
-        work.worker = pool.worker(_worker_name(work, benchmark), command)
+        work.worker = pool.worker(_worker_name(work, benchmark), command, str(work.params.get(SOURCES, "")))
         work.worker.prepare(work.number, work.job)
     except PeerMissing as error:
         work.skipped = str(error)

@@ -14,6 +14,7 @@ from typing import IO, Self, cast
 
 import spaseq
 from spaseq.errors import SpaseqError
+from spaseq_bench.against import worker_module
 from spaseq_bench.tasks import Job, Outcome
 
 
@@ -82,12 +83,12 @@ class Pool:
     def __init__(self) -> None:
         self._workers: dict[str, Worker] = {}
 
-    def worker(self, name: str, command: Sequence[str] | None = None) -> Worker:
-        """The worker of this name; ``command`` starts a peer instead of one of ours."""
+    def worker(self, name: str, command: Sequence[str] | None = None, sources: str = "") -> Worker:
+        """The worker of this name; ``command`` starts a peer instead of one of ours, ``sources`` another commit."""
         if name not in self._workers:
-            own = [sys.executable, "-m", "spaseq_bench.worker"]
+            own = [sys.executable, "-m", worker_module(sources)]
             roots = (str(Path(module).parents[1]) for module in (spaseq.__file__, __file__))
-            env = {**os.environ, "PYTHONPATH": os.pathsep.join(roots)}
+            env = {**os.environ, "PYTHONPATH": sources or os.pathsep.join(roots)}
             self._workers[name] = Worker(command or own, env if command is None else os.environ)
         return self._workers[name]
 

@@ -105,6 +105,7 @@ class Settings:
     )
     looped_triples: int = _threshold(32, 2, "batches up to this many triples are matched by nested loops")
     looped_rows: int = _threshold(256, 2, "keys below this number are looked up one by one")
+    ids_per_key: int = _threshold(16, 1, "ids per row up to which partitions are looked up in a table by id")
     looped_pairs: int = _threshold(
         8, 2, "event and partition pairs below this number are numbered one by one"
     )
@@ -149,7 +150,8 @@ class Settings:
 
     # Results
     looped_seconds: int = _threshold(32, 2, "seconds below this number are printed one by one")
-    compiled_lines: int = _threshold(1 << 11, 2, "result lines from which a kernel writes them")
+    compiled_lines: int = _threshold(1 << 11, 2, "result lines from which a kernel is loaded to write them")
+    copied_lines: int = _threshold(16, 2, "result lines from which that kernel writes them once it is loaded")
     cached_texts: int = _threshold(1 << 18, 2, "terms and instants whose spelling in results is kept")
 
     parquet_rows: int = _threshold(1 << 16, 2, "matches that are written to a Parquet file at a time")

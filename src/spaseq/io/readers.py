@@ -7,6 +7,7 @@ else through pyoxigraph. No more than a piece of input, or one event if it is la
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
@@ -24,9 +25,10 @@ from spaseq.io.options import ReadOptions
 from spaseq.io.pieces import in_pieces, parser_of, per_event_of
 from spaseq.io.sources import GROUPED, ByteReader, Layout, PathLike, Source, find_sources
 from spaseq.io.trig import trig_quads
-from spaseq.model.dictionary import TermDictionary
+from spaseq.model.dictionary import ScopesClosed, TermDictionary
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.terms import BlankScopes
+from spaseq.settings import settings
 
 if TYPE_CHECKING:
     from spaseq.model.batch import EventBatch
@@ -123,7 +125,16 @@ class _Batches:
         layout = layout_of(source, options)
         sampled = options.judged_bytes is not None
         if layout == "auto" and source.format == "nquads" and (sampled or self._compiled(source)):
-            layout = found_layout(source, options)
+            if not sampled:
+                layout, bad, batch = self._read_once(source)
+                if layout == "stream":
+                    for each in bad:
+                        self._on_bad(each)
+                    if len(batch):
+                        yield batch
+                    return
+            if layout == "auto":
+                layout = found_layout(source, options)
         if layout == "dataset":
             yield from self._grouped(source)
             return
@@ -147,7 +158,35 @@ class _Batches:
             return True
         with source.open() as reader:
             left = self._options.interpreted_bytes - self._seen
-            return left <= 0 or len(reader.read(left)) >= left
+            size = reader.left
+            return left <= 0 or (len(reader.read(left)) if size is None else size) >= left
+
+    def _read_once(self, source: Source) -> tuple[Layout, list[BadInput], EventBatch]:
+        """Read a small file as a stream and see from that whether it is one; `auto` if that is not certain.
+
+        Its events are one batch: nobody else knows of ids that wait here while the dictionary is compacted. Blank
+        nodes belong to their events, and events depend on the layout: with any of them the layout comes first.
+        """
+        from spaseq.model.batch import EMPTY, concat
+
+        layout: Layout = "auto"
+        bad: list[BadInput] = []
+        batches: list[EventBatch] = []
+        clues, most = Clues(), settings().sorted_bytes
+
+        def note(each: BadInput) -> None:
+            bad.append(each)
+            clues(each)
+
+        with source.open() as reader, suppress(ScopesClosed), self._dictionary.closed_scopes():
+            if (reader.left or 0) <= most:
+                for batch in self._lines(source, reader, note, clues):
+                    batches.append(batch)
+                    if reader.offset > most:
+                        break
+                else:
+                    layout = judged(source, self._options, clues)
+        return layout, bad, concat(batches) if layout == "stream" else EMPTY
 
     def _grouped(self, source: Source) -> Iterator[EventBatch]:
         from spaseq.io.regroup import regroup
@@ -160,7 +199,9 @@ class _Batches:
                 assert batch.positions is not None
                 yield replace(batch, positions=grouped.positions[batch.positions - 1])
 
-    def _lines(self, source: Source, reader: ByteReader, on_bad: OnBad) -> Iterator[EventBatch]:
+    def _lines(
+        self, source: Source, reader: ByteReader, on_bad: OnBad, clues: Clues | None = None
+    ) -> Iterator[EventBatch]:
         """Lines of N-Quads or N-Triples in the layout of streams."""
         options, per_event = self._options, per_event_of(source, self._options)
         promoted = self._dictionary.promoted
@@ -171,7 +212,7 @@ class _Batches:
 
             yield from read_nquads(
                 head, reader, source.name, self._stream, self._index, self._dictionary, options, on_bad,
-                per_event, self._clues,
+                per_event, self._clues if clues is None else clues,
             )  # fmt: skip
             return
         step = assemble(head, 1, End(reader.damage), options, source.name, per_event)

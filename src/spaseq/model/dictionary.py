@@ -7,7 +7,8 @@ terms. A dictionary has one writer at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count, pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,20 @@ _generations: Final = count()
 
 class StaleIds(RuntimeError):
     """Ids were used with a dictionary that has given their numbers to other terms: a mistake of this project."""
+
+
+class ScopesClosed(Exception):
+    """An event with blank nodes was read while no event may have any."""
+
+
+class _ClosedScopes(BlankScopes):
+    """Gives no scopes."""
+
+    __slots__ = ()
+
+    def next(self, key: int, most: int | None = None) -> int:  # noqa: ARG002
+        """Refuse."""
+        raise ScopesClosed
 
 
 class TermDictionary:
@@ -133,6 +148,15 @@ class TermDictionary:
     def next_scope(self, key: int) -> int:
         """The scope of the next event with this key; a scope whose count was dropped is given again."""
         return self.scopes.next(key, settings().remembered_scopes)
+
+    @contextmanager
+    def closed_scopes(self) -> Iterator[None]:
+        """Until the end of the block, an event with blank nodes raises `ScopesClosed`: its scope would count."""
+        kept, self.scopes = self.scopes, _ClosedScopes()
+        try:
+            yield
+        finally:
+            self.scopes = kept
 
     def blank_scope(self, stream: str, time: int, name: str, labels: Iterable[str]) -> int:
         """The scope of the blank nodes of one event, which occur with these labels.

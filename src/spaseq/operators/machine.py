@@ -241,6 +241,12 @@ class Machine:
         number = self.stage.memory.keys.number
         if len(keys) < settings().looped_rows:
             return np.array([number(tuple(key)) for key in keys.tolist()], np.int32)
+        if keys.shape[1] == 1 and (end := int(keys.max()) + 1) <= settings().ids_per_key * len(keys):
+            numbers = np.zeros(end, np.int32)  # a table by id: sorting costs ten times as much
+            numbers[keys[:, 0]] = 1
+            known = np.flatnonzero(numbers)
+            numbers[known] = [number((key,)) for key in known.tolist()]
+            return numbers[keys[:, 0]]
         distinct, place = np.unique(keys, axis=0, return_inverse=True)
         numbers = np.array([number(tuple(key)) for key in distinct.tolist()], np.int32)
         return numbers[place.reshape(-1)]

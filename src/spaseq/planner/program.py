@@ -273,8 +273,9 @@ def keys_of_rows(program: Program, tables: Mapping[str, MappingTable]) -> tuple[
     keys = np.concatenate(
         [np.column_stack([table.column(name) for name in variables]) for table in tables.values()]
     )
-    order = np.lexsort((*keys.T, event))
-    event, keys = event[order], keys[order]
+    if len(tables) > 1 or not (event[1:] > event[:-1]).all():
+        order = np.lexsort((*keys.T, event))
+        event, keys = event[order], keys[order]
     fresh = np.ones(len(event), np.bool_)
     fresh[1:] = (event[1:] != event[:-1]) | (keys[1:] != keys[:-1]).any(axis=1)
     return event[fresh], keys[fresh]
@@ -319,5 +320,7 @@ def _key_values(
             for plan in key.plans:
                 table = plan.evaluate(views, dictionary, nothing, within=own)
                 pairs.append((table.events << 32) | table.column(name))
-    distinct = np.unique(np.concatenate(pairs))
+    distinct = np.concatenate(pairs)
+    if not (distinct[1:] > distinct[:-1]).all():  # one table, a value per event: they ascend already
+        distinct = np.unique(distinct)
     return distinct >> 32, distinct.astype(np.int32)

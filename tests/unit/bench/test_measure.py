@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from spaseq.errors import InvalidArgument
 from spaseq_bench import environments, peers, worker
+from spaseq_bench.against import against, unpacked
 from spaseq_bench.declared import Answer, load_benchmark
 from spaseq_bench.environments import PeerMissing
 from spaseq_bench.input_files import make_input
@@ -75,8 +77,16 @@ def job(tmp_path: Path, events: int = 300) -> Job:
     return Job(task="run", query="", streams=data.streams, knowledge={}, output=output, params=params)
 
 
+def in_a_clone() -> bool:
+    """Whether there is a commit that can be measured as well."""
+    return (
+        subprocess.run(["git", "rev-parse", "HEAD"], cwd=FOLDER, capture_output=True, check=False).returncode
+        == 0
+    )
+
+
 def test_a_right_answer_counts_and_a_wrong_one_voids_the_time(cache: Path) -> None:
-    """The heart of the harness: a fast wrong answer is no result."""
+    """The heart of the harness: a fast wrong answer is no result. That holds for another commit as well."""
     path = cache / "small.bench"
     path.write_text(SMALL, encoding="utf-8")
     found = answers_of(load_benchmark(path), "tiny")
@@ -85,10 +95,20 @@ def test_a_right_answer_counts_and_a_wrong_one_voids_the_time(cache: Path) -> No
     assert [cell.counts for cell in right.cells] == [True, True]
     assert right.claims[0].holds
     assert sum(right.cells[0].split.values()) == pytest.approx(right.cells[0].cpu_median, rel=0.5)
+    if in_a_clone():
+        twice = measure(against(load_benchmark(path), "HEAD", "tiny", 99.0), "tiny")
+        assert [(cell.variant, cell.void) for cell in twice.cells] == [("a", ""), ("a (HEAD)", "")]
+        assert [claim.holds for claim in twice.claims] == [True]
     path.write_text(SMALL + f'"tiny a" = "{found["tiny a"].count + 1} 00"\n', encoding="utf-8")
     wrong = measure(load_benchmark(path), "tiny")
     assert "wrong answer" in wrong.cells[0].void
     assert wrong.claims[0].holds is None
+
+
+def test_a_commit_that_does_not_exist_is_an_error(cache: Path) -> None:
+    """With what git says."""
+    with pytest.raises(InvalidArgument, match="no such commit"):
+        unpacked("no-commit-has-this-name")
 
 
 FORGETFUL = """

@@ -338,7 +338,9 @@ def test_a_dictionary_compacted_between_batches_is_followed(tmp_path: Path) -> N
     )
     (tmp_path / "a.nq").write_text(text)
     terms = TermDictionary()
-    options = ReadOptions(interpreted_bytes=0, chunk_bytes=4096, needed_predicates=frozenset({"urn:p"}))
+    options = ReadOptions(
+        interpreted_bytes=0, chunk_bytes=4096, needed_predicates=frozenset({"urn:p"}), layout="stream"
+    )
     seen = []
     for batch in read_events(tmp_path, stream="urn:s", streams=["urn:s"], dictionary=terms, options=options):
         assert {terms.ntriples(int(p)) for p in batch.predicates} == {"<urn:p>"}

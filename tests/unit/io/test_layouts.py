@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from spaseq.errors import InvalidArgument
+from spaseq.io import nquads
 from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_events, read_graph_events
 from spaseq.io.sources import Layout
+from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import changed_settings
 from support.datasets import WRITERS
@@ -316,6 +321,46 @@ def test_a_damaged_stream_costs_no_memory_for_all_its_names(tmp_path: Path) -> N
     with changed_settings(tallied_names=3):
         events, bad = read(file)
     assert (len(events), len(bad)) == (50, 1)
+
+
+STREAM = "".join(f'<urn:g{n}> <{STAMP}> {time(n)} .\n<urn:s> <urn:p> "{n}" <urn:g{n}> .\n' for n in range(3))
+
+
+@pytest.mark.parametrize("more", ["", "<urn:s> <urn:p> bad <urn:g2> .\n", "_:b <urn:p> _:c <urn:g2> .\n"])
+def test_a_small_stream_is_read_once_unless_it_has_blank_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    """The data that is read anyway shows the layout; labels of blank nodes depend on it, so there it comes first."""
+    (tmp_path / "a.nq").write_text(STREAM + more)
+    readings: list[object] = []
+    kernel = nquads.read_nquads
+
+    def counted(*args: Any) -> Iterator[EventBatch]:
+        readings.append(args)
+        return kernel(*args)
+
+    monkeypatch.setattr(nquads, "read_nquads", counted)
+    events, bad = in_batches(tmp_path / "a.nq", ReadOptions(interpreted_bytes=0))
+    spoiled = int("bad" in more)
+    assert (len(events), len(bad)) == (3 - spoiled, spoiled)
+    assert len(readings) == (3 if more.startswith("_:") else 1)
+
+
+def test_blank_nodes_of_a_data_set_have_the_labels_that_its_events_give_them(tmp_path: Path) -> None:
+    """A first look at the file as a stream counts no event: the same names on every host."""
+    lines = [f"_:b <urn:p> _:c <urn:g{n}> .\n" for n in (0, 1, 0, 2)]
+    lines += [f"<urn:g{n}> <{STAMP}> {time(n)} .\n" for n in range(3)]
+    (tmp_path / "a.nq").write_text("".join(lines))
+    assert read(tmp_path / "a.nq") == read(tmp_path / "a.nq", ReadOptions(layout="dataset"))
+
+
+@pytest.mark.parametrize("most", [0, 40, 1 << 24])
+def test_a_file_that_is_too_large_to_hold_is_read_twice(tmp_path: Path, most: int) -> None:
+    """With the same events."""
+    (tmp_path / "a.nq.gz").write_bytes(gzip.compress((STREAM * 20).encode()))
+    options = ReadOptions(interpreted_bytes=0, chunk_bytes=64)
+    with changed_settings(sorted_bytes=most):
+        assert in_batches(tmp_path / "a.nq.gz", options) == plainly(tmp_path / "a.nq.gz", options)
 
 
 def test_an_unknown_layout_is_refused() -> None:

@@ -20,7 +20,7 @@ from spaseq.automaton.tables import (
     ValueArrays,
 )
 
-from .apply import apply, enter, has_room
+from .apply import apply_inline, enter, has_room
 from .codes import DONE, NEEDS_ROOM, NEEDS_VERDICT, NO, SLICED, UNSURE, YES
 from .collect import collect
 from .portable import Array, portable
@@ -60,7 +60,7 @@ def advance(
                 kept += 1
         if doubtful:
             return NEEDS_VERDICT, row, kept
-        apply(tables, store, rows, row, found, kept)
+        apply_inline(tables, store, rows, row, found, kept)
         if found.cursor[AT] < 0:
             row += 1
     return DONE, row, 0

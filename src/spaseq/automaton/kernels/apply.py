@@ -84,6 +84,12 @@ def has_room(tables: Tables, store: Store, count: int) -> bool:
 @portable
 def apply(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates, count: int) -> None:
     """Do what the candidates with a positive verdict ask for."""
+    apply_inline(tables, store, rows, row, found, count)
+
+
+@inlined
+def apply_inline(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates, count: int) -> None:
+    """The same inside another kernel: passing all arrays costs as much as a row without candidates."""
     time = rows.times[row, ROW_TIME]
     for number in range(count):
         if found.cells[number, 2] != YES:

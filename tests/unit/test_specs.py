@@ -42,7 +42,10 @@ def test_every_code_has_a_case() -> None:
     """Each error and warning of the catalogue is named by some spec file, except those told why not."""
     cases = [*CASES, *load_all(SPECS, "rsepql")]
     named = {case.error[0] for case in cases if case.error} | {c for case in CASES for c in case.warnings}
-    codes = {cls.code for base in (QueryError, QueryWarning) for cls in _all_below(base)}
+    # Languages that tests add have codes of their own.
+    codes = {
+        cls.code for base in (QueryError, QueryWarning) for cls in _all_below(base) if cls.code[:2] == "SP"
+    }
     assert codes - named == ELSEWHERE.keys()
 
 

@@ -7,7 +7,7 @@ negated GPM are not visible outside).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from spaseq.algebra.events import (
@@ -263,8 +263,11 @@ def gpm_patterns(gpm: Gpm) -> Iterator[Pattern]:
 
 def knowledge_graphs(query: EventQuery) -> tuple[tuple[str, ...], bool]:
     """The background graphs the query names, and whether some ``GRAPH ?g`` ranges over all of them."""
-    names = [
-        pattern.name for gpm in query.gpms for pattern in gpm_patterns(gpm) if isinstance(pattern, Graph)
-    ]
+    return graphs_read(pattern for gpm in query.gpms for pattern in gpm_patterns(gpm))
+
+
+def graphs_read(patterns: Iterable[Pattern]) -> tuple[tuple[str, ...], bool]:
+    """The background graphs that these patterns are, and whether some ``GRAPH ?g`` is among them."""
+    names = [pattern.name for pattern in patterns if isinstance(pattern, Graph)]
     iris = ordered(name.term.value for name in names if isinstance(name, Constant))
     return iris, any(isinstance(name, Var) for name in names)

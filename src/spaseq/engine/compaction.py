@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
-from spaseq.operators.protocol import StatefulOperator
+from spaseq.operators.machine import Machine
 from spaseq.settings import settings
 
 
@@ -32,17 +32,17 @@ class Compaction:
             self._size = len(self._dictionary)
         return len(self._dictionary) >= max(settings().compacted_terms, 2 * self._size)
 
-    def run(self, operators: Iterable[StatefulOperator], held: Iterable[EventBatch]) -> npt.NDArray[np.int32]:
-        """Drop the terms that neither operators nor waiting events mention; operators follow at once.
+    def run(self, machines: Iterable[Machine], held: Iterable[EventBatch]) -> npt.NDArray[np.int32]:
+        """Drop the terms that neither machines nor waiting events mention; machines follow at once.
 
         The result maps old ids to new ones; callers must apply it to events that they hold.
         """
-        known = list(operators)
-        parts: list[npt.NDArray[np.integer]] = [self._pinned, *(operator.live_ids() for operator in known)]
+        known = list(machines)
+        parts: list[npt.NDArray[np.integer]] = [self._pinned, *(machine.live_ids() for machine in known)]
         for batch in held:
             parts += [batch.subjects, batch.predicates, batch.objects, batch.names]
         mapping = self._dictionary.compact(np.unique(np.concatenate(parts)))
-        for operator in known:
-            operator.remap(mapping)
+        for machine in known:
+            machine.remap(mapping)
         self._size = None
         return mapping

@@ -140,7 +140,7 @@ class QueryGroup:
 
     def _run(self, item: NamedQuery, program: Program) -> QueryRun:
         options = self._options
-        self._knowledge.require(program.knowledge[0])
+        self._knowledge.require(item.query.knowledge[0])
         identified = options.with_events or item.query.form.kind == "construct"
         machine = Machine(
             program,
@@ -172,12 +172,12 @@ class QueryGroup:
     @property
     def keeps_names(self) -> bool:
         """True if graph names are asked for."""
-        return self._identified or any(run.program.sequence.reads_names for run in self.runs)
+        return self._identified or any(run.program.reads_names for run in self.runs)
 
     @property
     def needs_whole_instants(self) -> bool:
         """True if a query numbers simultaneous events."""
-        return any(run.machine.needs_whole_instants for run in self.runs)
+        return any(run.program.needs_positions for run in self.runs)
 
     @property
     def finished(self) -> bool:

@@ -106,22 +106,18 @@ def summarised(
 def asked_predicates(queries: Iterable[CompiledQuery]) -> frozenset[str]:
     """The predicates that queries name in the patterns of their events."""
     return frozenset(
-        node.value
-        for query in queries
-        for gpm in query.rewritten.gpms
-        for node in named_predicates(gpm.pattern)
+        node.value for query in queries for gpm in query.patterns for node in named_predicates(gpm.pattern)
     )
 
 
 def _query(number: int, item: NamedQuery, counts: Mapping[str, int], matches: int) -> QueryCount:
-    rewritten = item.query.rewritten
     steps = tuple(
         StepCount(
             name,
             counts.get(mappings_of(number, name), 0),
             bool(counts.get(skipped_by(number, name))),
         )
-        for name in rewritten.names
+        for name in item.query.names
     )
     asked = sorted(asked_predicates([item.query]))
     missing = tuple(iri for iri in asked if not counts.get(occurrence_of(iri)))

@@ -15,6 +15,7 @@ from pkgutil import iter_modules
 from typing import Final
 
 from spaseq.algebra.events import EventQuery
+from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.errors import InvalidArgument, QueryWarning, Span, did_you_mean, listed
 
 DEFAULT: Final = "spaseq"
@@ -27,9 +28,12 @@ _NO_WORDS: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What every stage after the languages works with: a query of the event algebra and what its text says of it."""
+    """What every stage after the languages works with: a query as a value, and what its text says of it.
 
-    query: EventQuery
+    A query of the event algebra runs on the automaton, any other names its operator.
+    """
+
+    query: EventQuery | OperatorQuery
     warnings: tuple[QueryWarning, ...]
     normal_text: str
     """The text without what carries no meaning: comments, layout, prefixes."""

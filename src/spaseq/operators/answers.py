@@ -43,7 +43,9 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Answers as columns of ids, in the order of SELECT (of all variables for CONSTRUCT).
+    """A table of timed mappings: columns of ids, the instants at which each starts and ends, and a sign where asked for.
+
+    Columns are in the order of SELECT (those of all variables for CONSTRUCT).
 
     Before decoding, check with the dictionary that ``generation`` is still its own.
     """
@@ -57,6 +59,8 @@ class Answers:
     """The generation of the dictionary that the ids belong to."""
     ranks: Ranks | None = None
     """What AFTER MATCH SKIP chooses by, if the query has it."""
+    sign: npt.NDArray[np.int8] | None = None
+    """Of every answer whether it appears (1) or vanishes (-1), where an operator says so; None if all appear."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -78,13 +82,14 @@ class Answers:
             [self.events[number] for number in numbers] if self.events else [],
             self.generation,
             None if self.ranks is None else self.ranks.take(numbers),
+            None if self.sign is None else self.sign[rows],
         )
 
     def remapped(self, mapping: Ints, generation: int) -> Answers:
         """The same answers after a compaction of the dictionary (old id to new id)."""
         columns = {name: mapping[ids] for name, ids in self.columns.items()}
         events = [tuple((g, s, t, int(mapping[n]), d) for g, s, t, n, d in row) for row in self.events]
-        return Answers(self.time, self.start, columns, events, generation, self.ranks)
+        return Answers(self.time, self.start, columns, events, generation, self.ranks, self.sign)
 
 
 def stacked(parts: list[Answers]) -> Answers:
@@ -97,6 +102,9 @@ def stacked(parts: list[Answers]) -> Answers:
         [events for part in parts for events in part.events],
         generation,
         _stacked_ranks([part.ranks for part in parts if part.ranks is not None]),
+        None
+        if parts[0].sign is None
+        else np.concatenate([part.sign for part in parts if part.sign is not None]),
     )
 
 
@@ -238,13 +246,17 @@ def _events(program: Program, found: Found, log: EventLog) -> list[Matched]:
 def answer_keys(
     program: Program, answers: Answers, normal_text: str, text_of: Callable[[int], str]
 ) -> Iterator[bytes]:
-    """The keys of answers whose events have digests; ``text_of`` gives a term by its id."""
+    """The keys of answers, by their events, which have digests, or else by their interval; ``text_of`` gives a term by its id."""
     shown = [name for name in program.query.form.variables if name in answers.columns]
     columns = [(name, answers.columns[name].tolist()) for name in shown]
-    for row, events in enumerate(answers.events):
+    for row in range(len(answers)):
+        if answers.events:
+            made_of = [(event[0], event[4]) for event in answers.events[row]]
+        else:
+            made_of = [("", f"{answers.start[row]} {answers.time[row]}".encode())]
         yield match_key(
             normal_text,
-            ((event[0], event[4]) for event in events),
+            made_of,
             ((name, text_of(ids[row])) for name, ids in columns if ids[row]),
         )
 
@@ -294,10 +306,8 @@ def matches(
 
 def constructed(program: Program, mapping: dict[str, Term], label: str) -> frozenset[Triple]:
     """The template of CONSTRUCT under a mapping; triples that are unbound or ill-formed are left out."""
-    form = program.query.rewritten.form
-    assert isinstance(form, ConstructForm)
     triples = set()
-    for pattern in form.template:
+    for pattern in program.template:
         terms = [_node(node, mapping, label) for node in (pattern.subject, pattern.predicate, pattern.object)]
         try:
             triples.add(Triple(*terms))  # type: ignore[arg-type]

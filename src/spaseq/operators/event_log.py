@@ -11,13 +11,14 @@ import numpy.typing as npt
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import event_digest
-from spaseq.model.packing import INSTANT, Field
+from spaseq.model.packing import INSTANT, LARGEST, Damaged, Field, check_arrays, whole_number
+from spaseq.operators.state import State
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 
 
-LOG_FIELDS: Final[dict[str, Field]] = {
+_FIELDS: Final[dict[str, Field]] = {
     "serials": Field(np.int64, ("logged",), (0, "serials")),
     "times": Field(np.int64, ("logged",), INSTANT),
     "streams": Field(np.int16, ("logged",), (0, "streams")),
@@ -100,6 +101,45 @@ class EventLog:
 
     def remap(self, mapping: Ints) -> None:
         self.names = mapping[self.names]
+
+    def dump(self, since: int = 0) -> State:
+        """The events with this serial number and later ones."""
+        fresh = self.serials >= since
+        digested = [serial for serial in self.serials[fresh].tolist() if serial in self.digests]
+        digests = b"".join(self.digests[serial] for serial in digested)
+        return State(
+            {"next": self.next},
+            {
+                "serials": self.serials[fresh],
+                "times": self.times[fresh],
+                "streams": self.streams[fresh],
+                "digested": np.array(digested, np.int64),
+                "digests": np.frombuffer(digests, np.uint8).reshape(-1, 32),
+            },
+            {"names": self.names[fresh]},
+        )
+
+    def load(self, parts: list[State], streams: int) -> None:
+        """Take up what `dump` gave, in order."""
+        given = [{**part.arrays, **part.ids} for part in parts]
+        arrays = {name: np.concatenate([each[name] for each in given]) for name in _FIELDS}
+        self.next = whole_number(parts[-1].facts, "next", 0, LARGEST)
+        sizes = {"serials": self.next, "streams": streams, "ids": len(self._dictionary) + 1}
+        check_arrays(arrays, _FIELDS, sizes)
+        if (np.diff(arrays["serials"]) <= 0).any():
+            raise Damaged("the events are not in order")
+        self.serials, self.times = arrays["serials"], arrays["times"]
+        self.streams, self.names = arrays["streams"], arrays["names"]
+        self.kept = len(self.serials)
+        digests = [row.tobytes() for row in arrays["digests"]]
+        self.digests = dict(zip(arrays["digested"].tolist(), digests, strict=True))
+
+    def require(self, used: Longs) -> None:
+        """Refuse a state that mentions events which are not there, or which have no digest where digests are asked for."""
+        if (len(self) or self.with_digests) and not np.isin(used, self.serials).all():
+            raise Damaged("a partial match names an event that is not there")
+        if self.with_digests and not np.isin(used, np.array(list(self.digests), np.int64)).all():
+            raise Damaged("an event has no digest")
 
     def graph(self, serial: int) -> int:
         """The id of the name of an event's graph if that is an IRI, else 0."""

@@ -13,7 +13,7 @@ from spaseq.model.packing import Arrays, Damaged, OtherVersion, reading
 from spaseq.model.packing import pack as packed
 from spaseq.model.packing import unpack as unpacked
 
-STATE_VERSION: Final = 3
+STATE_VERSION: Final = 4
 """The version of what the state store holds; any change of a layout makes a new one."""
 
 

@@ -1,19 +1,21 @@
-"""A compiled query: every stage from text to automaton, kept as values (P2: each can be printed)."""
+"""A compiled query: what hosts know of it, and every stage from text to automaton as values that can be printed."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, Form, SelectForm
 from spaseq.algebra.expressions import Var
+from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
 from spaseq.algebra.rules import RULES, Rule, rewrite
 from spaseq.algebra.rules.keep_filters import keep_filters
 from spaseq.algebra.rules.order_edges import order_edges
 from spaseq.algebra.rules.push_filters import push_filters
 from spaseq.algebra.rules.split_filters import split_filters
 from spaseq.algebra.structure import needed_gpms
-from spaseq.algebra.visibility import knowledge_graphs
+from spaseq.algebra.visibility import every_pattern, graphs_read, knowledge_graphs
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
 from spaseq.errors import InvalidArgument, QueryError, QueryWarning, did_you_mean, listed
@@ -81,6 +83,14 @@ class Optimisations:
 ALL = Optimisations()
 
 
+@dataclass(frozen=True, slots=True)
+class SequencePlan:
+    """What the planner makes of a query of the event algebra."""
+
+    rewritten: EventQuery
+    automaton: Automaton
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class CompiledQuery:
     """A query that was checked and compiled; immutable, and shared by all hosts."""
@@ -94,28 +104,51 @@ class CompiledQuery:
     """The names that the text gives to IRIs."""
     form: ResultForm
     """What the query gives."""
-    algebra: EventQuery
-    """Straight from lowering, before any rule: what the reference implementation evaluates."""
-    rewritten: EventQuery
-    automaton: Automaton
+    streams: tuple[Stream, ...]
+    """The declared streams, in order."""
+    patterns: tuple[StreamPattern, ...]
+    """The graph patterns that events are matched with, as optimised."""
+    knowledge: tuple[tuple[str, ...], bool]
+    """The background graphs it names, and whether it reads all of them."""
     distribution: Distribution
     warnings: tuple[QueryWarning, ...]
+    source: EventQuery | OperatorQuery
+    """Straight from its language, before any rule: what the reference implementation evaluates."""
+    plan: SequencePlan | None
+    """The automaton that runs it; None if it names another operator."""
     optimisations: Optimisations = ALL
 
     @property
-    def streams(self) -> tuple[Stream, ...]:
-        """The declared streams, in order."""
-        return self.rewritten.streams
+    def algebra(self) -> EventQuery:
+        """The query of the event algebra that its text means."""
+        assert isinstance(self.source, EventQuery), f"{self.name} runs on no automaton"
+        return self.source
 
     @property
-    def knowledge(self) -> tuple[tuple[str, ...], bool]:
-        """The background graphs it names, and whether it reads all of them."""
-        return knowledge_graphs(self.rewritten)
+    def rewritten(self) -> EventQuery:
+        """The same query after all rules."""
+        assert self.plan is not None, f"{self.name} runs on no automaton"
+        return self.plan.rewritten
+
+    @property
+    def automaton(self) -> Automaton:
+        """What runs it."""
+        assert self.plan is not None, f"{self.name} runs on no automaton"
+        return self.plan.automaton
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its patterns, in the order of the text."""
+        if self.plan is None:
+            return tuple(pattern.name for pattern in self.patterns)
+        return self.plan.rewritten.names
 
     @property
     def needed(self) -> frozenset[str]:
-        """The names of the GPMs without which there is no match."""
-        return frozenset(gpm.name for gpm in needed_gpms(self.rewritten.sequence))
+        """The names of the patterns without which there is no match."""
+        if self.plan is None:
+            return frozenset()
+        return frozenset(gpm.name for gpm in needed_gpms(self.plan.rewritten.sequence))
 
     @property
     def fingerprint(self) -> str:
@@ -124,6 +157,8 @@ class CompiledQuery:
 
     def __repr__(self) -> str:
         """One line: the name, the form and the sequence; `explain` shows the rest."""
+        if self.plan is None:
+            return f"<CompiledQuery {self.name}: {self.language} over {', '.join(self.names)}>"
         from spaseq.planner.explain.facts import explanation
 
         facts = explanation(self)
@@ -131,8 +166,10 @@ class CompiledQuery:
         text = f"{facts.form} {found}".strip() + f" SEQ ({facts.sequence})"
         return f"<CompiledQuery {self.name}: {text if len(text) <= 200 else text[:197] + '...'}>"
 
-    def _repr_html_(self) -> str:
-        """The drawn automaton, for notebooks."""
+    def _repr_html_(self) -> str | None:
+        """The drawn automaton, for notebooks; None if there is none."""
+        if self.plan is None:
+            return None
         from spaseq.planner.explain.facts import explanation
         from spaseq.planner.explain.html import to_fragment
 
@@ -157,11 +194,11 @@ def compile_query(
         raise InvalidArgument(f"a query is a text, not {text!r}; read a file with Path(…).read_text()")
     found = find_language(language) if language is not None else language_of(text, name)
     lowered = found.compile(text, name)
-    rewritten = rewrite(lowered.query, _rules(optimisations))
-    automaton = compile_automaton(rewritten)
-    _check_moves(automaton, lowered, text, name)
-    distribution = distribute(rewritten)
-    warnings = (*lowered.warnings, *_warnings(lowered, distribution), *outside_fast_path(rewritten))
+    if isinstance(lowered.query, OperatorQuery):
+        planned = _for_operator(lowered.query)
+    else:
+        planned = _for_automaton(lowered.query, lowered, text, name, optimisations)
+    warnings = (*lowered.warnings, *planned.warnings, *_warnings(lowered, planned.distribution))
     for warning in warnings:
         warning.located(text, name)
     return CompiledQuery(
@@ -170,13 +207,52 @@ def compile_query(
         language=found.name,
         normal_text=lowered.normal_text,
         prefixes=lowered.prefixes,
-        form=_form(rewritten.form),
-        algebra=lowered.query,
-        rewritten=rewritten,
-        automaton=automaton,
-        distribution=distribution,
+        form=planned.form,
+        streams=lowered.query.streams,
+        patterns=planned.patterns,
+        knowledge=planned.knowledge,
+        distribution=planned.distribution,
         warnings=tuple(sorted(warnings, key=lambda warning: (warning.span.start, warning.code))),
+        source=lowered.query,
+        plan=planned.plan,
         optimisations=optimisations,
+    )
+
+
+class _Planned(NamedTuple):
+    """What depends on which operator runs a query."""
+
+    form: ResultForm
+    patterns: tuple[StreamPattern, ...]
+    knowledge: tuple[tuple[str, ...], bool]
+    distribution: Distribution
+    warnings: tuple[QueryWarning, ...] = ()
+    plan: SequencePlan | None = None
+
+
+def _for_automaton(
+    query: EventQuery, lowered: Lowered, text: str, name: str, optimisations: Optimisations
+) -> _Planned:
+    rewritten = rewrite(query, _rules(optimisations))
+    automaton = compile_automaton(rewritten)
+    _check_moves(automaton, lowered, text, name)
+    return _Planned(
+        _form(rewritten.form),
+        tuple(StreamPattern(gpm.name, gpm.stream, gpm.pattern, gpm.span) for gpm in rewritten.gpms),
+        knowledge_graphs(rewritten),
+        distribute(rewritten),
+        outside_fast_path(rewritten),
+        SequencePlan(rewritten, automaton),
+    )
+
+
+def _for_operator(query: OperatorQuery) -> _Planned:
+    unit = Unit.KEY if query.key else Unit.WHOLE
+    return _Planned(
+        query.form,
+        query.patterns,
+        graphs_read(part for each in query.patterns for part in every_pattern(each.pattern)),
+        Distribution(unit, query.key, False, query.reason, query.cure),
     )
 
 

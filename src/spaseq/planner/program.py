@@ -1,7 +1,7 @@
 """The Program: everything a host needs to run a query, frozen and picklable; no ids, no state.
 
-It has two stages. The GPM stage is stateless and turns a batch of events into mapping tables; the
-sequence stage is stateful and turns those into matches. Hosts decide where each of them runs.
+It has two stages. The GPM stage is stateless and turns a batch of events into mapping tables; the operator that the
+program names is stateful and turns those into answers. Hosts decide where each of them runs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,16 @@ import numpy as np
 import numpy.typing as npt
 from pyoxigraph import Literal, NamedNode
 
-from spaseq.algebra.events import Assignment, EventWindow, SelectForm, TimeWindow
-from spaseq.algebra.expressions import Iterated, Var, walk
+from spaseq.algebra.events import (
+    Assignment,
+    ConstructForm,
+    EventQuery,
+    EventWindow,
+    Gpm,
+    TimeWindow,
+)
+from spaseq.algebra.expressions import Var
+from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.patterns import Bgp, Node, TriplePattern
 from spaseq.algebra.scope import triple_variables
 from spaseq.algebra.visibility import certain, key_triples, needed_variables
@@ -26,7 +34,6 @@ from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.planner.compiled import CompiledQuery
-from spaseq.planner.distribution import distribute
 from spaseq.settings import limit_reached, settings
 
 Longs = npt.NDArray[np.int64]
@@ -56,13 +63,38 @@ class Program:
     """A query, ready to run anywhere."""
 
     query: CompiledQuery
+    operator: str
+    """The module of `spaseq.operators` that makes its stateful operator."""
     gpms: tuple[GpmPlan, ...]
-    keys: tuple[KeyPlan, ...]
-    sequence: SequenceProgram
-    keyed_rows: bool
-    """Whether every mapping binds the partition's key and events without one do not matter."""
+    columns: tuple[tuple[str, ...], ...]
+    """For every GPM, what its own event binds and the operator reads."""
     predicates: frozenset[NamedNode] | None
     """The only predicates any stage looks at; None if it may be any."""
+    answer_variables: tuple[str, ...]
+    """The columns of the operator's answers."""
+    details: object
+    """What only the operator reads."""
+    template: tuple[TriplePattern, ...] = ()
+    """What CONSTRUCT makes of every answer."""
+    counts_instants: bool = False
+    """True if the operator must hear of all events, also of those that no GPM matches."""
+    reads_names: bool = False
+    """True if the operator reads the names of events."""
+    tells_events: bool = False
+    """True if answers depend on which events a match is made of."""
+    counts_events: bool = False
+    """True if a window is counted in events."""
+    needs_positions: bool = False
+    """True if it matters in which order simultaneous events came: windows in EVENTS count them, skipping ranks by them."""
+    window_time: tuple[int, int | None] = (0, None)
+    """The length of a window of time and where the first one begins, if the query says it; 0: no such window."""
+    conjunctions: tuple[tuple[str, ...], ...] = ()
+    """GPMs that matter only where all of a group match at one instant; one in no group, or alone in one, always matters."""
+    partition: tuple[str, ...] = ()
+    """The variables of PARTITION BY."""
+    keys: tuple[KeyPlan, ...] = ()
+    keyed_rows: bool = False
+    """Whether every mapping binds the partition's key and events without one do not matter."""
 
     @property
     def streams(self) -> tuple[str, ...]:
@@ -70,62 +102,86 @@ class Program:
         return tuple(stream.iri for stream in self.query.streams)
 
     @property
-    def knowledge(self) -> tuple[tuple[str, ...], bool]:
-        """The background graphs it names, and whether it reads all of them."""
-        return self.query.knowledge
+    def names(self) -> tuple[str, ...]:
+        """The names of its patterns, in the order of the text."""
+        return self.query.names
 
     @property
-    def tells_events(self) -> bool:
-        """True if answers depend on which events a match is made of."""
-        return self.query.rewritten.skip_past or self.sequence.reads_names
-
-    @property
-    def counts_events(self) -> bool:
-        """True if the window is counted in events."""
-        return isinstance(self.query.rewritten.window, EventWindow)
-
-    @property
-    def needs_positions(self) -> bool:
-        """True if it matters in which order simultaneous events came: windows in EVENTS count them, skipping ranks by them."""
-        return self.counts_events or self.query.rewritten.skip_past
-
-    @property
-    def window_time(self) -> tuple[int, int | None]:
-        """The length of a window of time and where the first one begins, if the query says it; 0: no such window."""
-        window = self.query.rewritten.window
-        return (window.size, window.start) if isinstance(window, TimeWindow) else (0, None)
-
-    def own_columns(self, number: int) -> tuple[str, ...]:
-        """What a GPM's own event binds and the sequence reads; stateful assignments come later."""
-        plan = self.gpms[number]
-        gpm = next(gpm for gpm in self.query.rewritten.gpms if gpm.name == plan.name)
-        assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
-        known = set(self.sequence.variables) - assigned
-        return tuple(name for name in plan.plan.variables if name in known)
-
-    @property
-    def bag_slots(self) -> tuple[int, ...]:
-        """The slots whose iterations SELECT sums up."""
-        form = self.query.rewritten.form
-        items = form.items if isinstance(form, SelectForm) else ()
-        names = {
-            node.variable.name
-            for item in items
-            if item.expression is not None
-            for node in walk(item.expression)
-            if isinstance(node, Iterated) and node.name not in ("FIRST", "LAST", "PREV")
-        }
-        return tuple(sorted(self.sequence.slot(name) for name in names))
+    def sequence(self) -> SequenceProgram:
+        """What the automaton runs."""
+        assert isinstance(self.details, SequenceProgram), f"{self.query.name} runs on no automaton"
+        return self.details
 
 
 def build_program(query: CompiledQuery) -> Program:
-    """Compile the GPMs and the sequence of a query."""
-    rewritten = query.rewritten
-    streams = [stream.iri for stream in rewritten.streams]
+    """Compile the patterns of a query, and what its operator needs."""
+    streams = [stream.iri for stream in query.streams]
     plans = tuple(
-        GpmPlan(g.name, streams.index(g.stream), compile_pattern(g.pattern)) for g in rewritten.gpms
+        GpmPlan(each.name, streams.index(each.stream), compile_pattern(each.pattern))
+        for each in query.patterns
     )
-    keys = tuple(
+    needs = [gpm.plan.predicates for gpm in plans]
+    known = [need for need in needs if need is not None]
+    predicates = frozenset().union(*known) if len(known) == len(needs) else None
+    if isinstance(query.source, OperatorQuery):
+        return Program(
+            query,
+            query.source.operator,
+            plans,
+            tuple(gpm.plan.variables for gpm in plans),
+            predicates,
+            query.form.variables,
+            query.source.details,
+            query.source.template,
+            counts_instants=query.source.hears_instants,
+        )
+    return _with_automaton(query, plans, predicates)
+
+
+def _with_automaton(
+    query: CompiledQuery, plans: tuple[GpmPlan, ...], predicates: frozenset[NamedNode] | None
+) -> Program:
+    rewritten, switches = query.rewritten, query.optimisations
+    sequence = sequence_program(
+        rewritten,
+        needed_variables(rewritten) | frozenset(query.distribution.variables),
+        stream_index=switches.stream_index,
+        join_index=switches.join_index,
+        push_window=switches.push_window,
+    )
+    form, window, counted = rewritten.form, rewritten.window, isinstance(rewritten.window, EventWindow)
+    return Program(
+        query,
+        "automaton",
+        plans,
+        tuple(_own_columns(gpm, plan, sequence) for gpm, plan in zip(rewritten.gpms, plans, strict=True)),
+        predicates,
+        sequence.variables if isinstance(form, ConstructForm) else query.form.variables,
+        sequence,
+        form.template if isinstance(form, ConstructForm) else (),
+        counts_instants=sequence.counts_instants,
+        reads_names=sequence.reads_names,
+        tells_events=rewritten.skip_past or sequence.reads_names,
+        counts_events=counted,
+        needs_positions=counted or rewritten.skip_past,
+        window_time=(window.size, window.start) if isinstance(window, TimeWindow) else (0, None),
+        conjunctions=tuple(choice.gpms for choice in sequence.choices),
+        partition=rewritten.partition,
+        keys=_key_plans(rewritten),
+        keyed_rows=not sequence.counts_instants
+        and all(frozenset(rewritten.partition) <= certain(gpm) for gpm in rewritten.gpms),
+    )
+
+
+def _own_columns(gpm: Gpm, plan: GpmPlan, sequence: SequenceProgram) -> tuple[str, ...]:
+    """What a GPM's own event binds and the sequence reads; stateful assignments come later."""
+    assigned = {part.variable.name for part in gpm.stateful if isinstance(part, Assignment)}
+    known = set(sequence.variables) - assigned
+    return tuple(name for name in plan.plan.variables if name in known)
+
+
+def _key_plans(query: EventQuery) -> tuple[KeyPlan, ...]:
+    return tuple(
         KeyPlan(
             name,
             number,
@@ -133,30 +189,15 @@ def build_program(query: CompiledQuery) -> Program:
                 compile_pattern(Bgp((triple,)))
                 for triple in dict.fromkeys(
                     _nameless(triple, name)
-                    for gpm in rewritten.gpms
-                    if gpm.stream == iri
+                    for gpm in query.gpms
+                    if gpm.stream == stream.iri
                     for triple in key_triples(gpm, name)
                 )
             ),
         )
-        for name in rewritten.partition
-        for number, iri in enumerate(streams)
+        for name in query.partition
+        for number, stream in enumerate(query.streams)
     )
-    needs = [gpm.plan.predicates for gpm in plans]
-    known = [need for need in needs if need is not None]
-    predicates = frozenset().union(*known) if len(known) == len(needs) else None
-    switches = query.optimisations
-    sequence = sequence_program(
-        rewritten,
-        needed_variables(rewritten) | frozenset(distribute(rewritten).variables),
-        stream_index=switches.stream_index,
-        join_index=switches.join_index,
-        push_window=switches.push_window,
-    )
-    keyed = not sequence.counts_instants and all(
-        frozenset(rewritten.partition) <= certain(gpm) for gpm in rewritten.gpms
-    )
-    return Program(query, plans, keys, sequence, keyed, predicates)
 
 
 def _nameless(triple: TriplePattern, key: str) -> TriplePattern:
@@ -248,9 +289,9 @@ def _promising(
     own: npt.NDArray[np.bool_] | None,
 ) -> npt.NDArray[np.bool_] | None:
     """The events at which a GPM can still complete a choice, by what its partners have found."""
-    choices = [choice.gpms for choice in program.sequence.choices if name in choice.gpms]
+    choices = [gpms for gpms in program.conjunctions if name in gpms]
     partners = [[other for other in gpms if other in tables] for gpms in choices]
-    if not len(batch) or not all(partners):
+    if not len(batch) or not partners or not all(partners):
         return own
     hopeful: npt.NDArray[np.bool_] = (batch.times == batch.times[0]) | (batch.times == batch.times[-1])
     for others in partners:
@@ -268,7 +309,7 @@ def _own(program: Program, batch: EventBatch, stream: int) -> npt.NDArray[np.boo
 
 def keys_of_rows(program: Program, tables: Mapping[str, MappingTable]) -> tuple[Longs, Ints]:
     """The (event, key) pairs of a partitioned query whose mappings all bind their key."""
-    variables = program.query.rewritten.partition
+    variables = program.partition
     event = np.concatenate([table.events for table in tables.values()])
     keys = np.concatenate(
         [np.column_stack([table.column(name) for name in variables]) for table in tables.values()]
@@ -286,7 +327,7 @@ def match_keys(program: Program, batch: EventBatch, dictionary: TermDictionary) 
 
     None without PARTITION BY.
     """
-    variables = program.query.rewritten.partition
+    variables = program.partition
     if not variables:
         return None
     views, nothing = Views(batch), NO_KNOWLEDGE

@@ -86,7 +86,7 @@ class Job:
     @property
     def keeps_names(self) -> bool:
         """True if the names of events are asked for."""
-        return self.provenance or any(task.program.sequence.reads_names for task in self.tasks)
+        return self.provenance or any(task.program.reads_names for task in self.tasks)
 
     def numbers_at_the_end(self, task: Task) -> bool:
         """True if equal matches of a query are numbered when those of all buckets have met."""
@@ -123,7 +123,7 @@ def make_tasks(
                 program,
                 routing,
                 tuple(streams.index(iri) for iri in program.streams),
-                tuple(map(program.own_columns, range(len(program.gpms)))),
+                program.columns,
             )
         )
     return tuple(tasks), streams

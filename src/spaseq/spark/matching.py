@@ -261,7 +261,7 @@ def _job(
     tasks, streams = make_tasks(queries, buckets, streaming=streaming)
     known = as_knowledge(knowledge, rdfs=options.rdfs)
     for task in tasks:
-        known.require(task.program.knowledge[0])
+        known.require(task.program.query.knowledge[0])
     return Job(
         uuid.uuid4().hex,
         tasks,
@@ -274,7 +274,7 @@ def _job(
         options.max_memory,
         ReadOptions(
             options.timestamp_predicate,
-            keep_names=options.provenance or any(task.program.sequence.reads_names for task in tasks),
+            keep_names=options.provenance or any(task.program.reads_names for task in tasks),
         ),
         bad_policy(options.on_bad_input or "fail", options.quarantine),
         as_duration(options.lateness, "lateness"),

@@ -81,7 +81,7 @@ def test_too_much_memory_is_an_error_that_names_the_steps() -> None:
         TooMuchMemory, match=r"max_memory=1,000,000 bytes\. .* runs [0-9.]+ kB \([0-9,]+ wait for B\)"
     ):
         engine.push(events(20_000))
-    assert 200_000 < engine.machine.stage.memory.nbytes < 1_000_000
+    assert 200_000 < engine.machine.operator.stage.memory.nbytes < 1_000_000
 
 
 @pytest.mark.parametrize("room", [1, 2, 3, 5, 8])

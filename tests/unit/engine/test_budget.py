@@ -14,7 +14,7 @@ from spaseq.cli import main
 from spaseq.engine import Engine
 from spaseq.model.budget import Budget, TooMuchMemory, available_memory, resident_memory
 from spaseq.model.events import GraphEvent
-from spaseq.operators import machine
+from spaseq.operators import held_answers
 from spaseq.operators.answers import Answers, stacked
 
 EX = "http://ex.org/"
@@ -112,7 +112,7 @@ def test_answers_of_one_instant_are_not_copied_again_and_again(
         copied += sum(map(len, parts))
         return stacked(parts)
 
-    monkeypatch.setattr(machine, "stacked", counted)
+    monkeypatch.setattr(held_answers, "stacked", counted)
     engine = Engine(QUERY.format(form="SELECT DISTINCT ?a ?b", last="b"), with_events=False)
     found = engine.push(one_instant(60)) + engine.finish()
     assert len(found) == 3600
@@ -124,7 +124,7 @@ def test_ask_keeps_one_answer_while_its_instant_is_open(change_settings: Callabl
     change_settings(slice_matches=10)
     engine = Engine(QUERY.format(form="ASK", last="b"), with_events=False)
     assert engine.push(one_instant(60)) == []
-    answers = engine.machine.open_answers
+    answers = engine.machine.held.answers
     assert answers is not None
     assert len(answers) < 40
     assert [match.boolean for match in engine.finish()] == [True]

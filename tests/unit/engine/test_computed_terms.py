@@ -97,7 +97,7 @@ def test_kernels_see_the_values_of_all_ids_and_of_no_others() -> None:
     """The value arrays end with the last id, so that a check of bounds finds an id that they do not cover."""
     engine = Engine(compile_query(QUERY), compile_kernels=False)
     engine.push(stream(3))
-    values = engine.machine._values()
+    values = engine.machine.operator.values()
     assert len(values.kind) == len(values.number) == len(values.exact) == len(engine.dictionary) + 1
     with pytest.raises(IndexError):
         stack.load(values, len(engine.dictionary) + 1, 0, np.zeros((4, 4)))

@@ -94,7 +94,7 @@ def test_partitions_in_which_nothing_waits_are_forgotten(operator: str, window: 
     with changed_settings(forgotten_keys=10):
         engine = spaseq.Engine(query(operator, window, form="SELECT *"), compile_kernels=False)
         found = [match for at in range(0, 400, piece) for match in engine.push(events[at : at + piece])]
-        kept = len(engine.machine.stage.memory.keys.numbers)
+        kept = len(engine.machine.operator.stage.memory.keys.numbers)
     wanted = reference_host.run(engine.query, tuple(events), {})
     assert Counter(m.identity for m in [*found, *engine.finish()]) == Counter(m.identity for m in wanted)
     assert kept < 50 or "SLIDING" in window  # of some 150
@@ -109,4 +109,4 @@ def test_tumbling_windows_of_events_count_on_in_every_partition() -> None:
         found = [match for event in events for match in engine.push(event)] + engine.finish()
     wanted = reference_host.run(engine.query, tuple(events), {})
     assert Counter(m.identity for m in found) == Counter(m.identity for m in wanted)
-    assert len(engine.machine.stage.memory.keys.numbers) == 30
+    assert len(engine.machine.operator.stage.memory.keys.numbers) == 30

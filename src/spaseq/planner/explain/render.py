@@ -22,6 +22,10 @@ def explain(query: CompiledQuery, format: str = "text") -> str:  # noqa: A002 - 
         raise InvalidArgument(
             f"{described(asked)} is not a format of explain; use one of {', '.join(FORMATS)}"
         )
+    if query.plan is None:
+        from spaseq.planner.explain.operator_plan import explain_operator
+
+        return explain_operator(query, format)
     facts = explanation(query)
     match format:
         case "json":

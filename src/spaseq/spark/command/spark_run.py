@@ -28,7 +28,6 @@ from spaseq.io.unreadable import unreadable_input
 from spaseq.io.written import check_written
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
-from spaseq.planner.program import build_program
 from spaseq.spark.command.background import MOMENT, Background, our_signals, show_tasks
 from spaseq.spark.command.micro_batches import MicroBatches
 from spaseq.spark.command.problems import kept_log
@@ -56,7 +55,7 @@ class SparkRun:
         self.inputs = resolve_streams(request.queries, request.streams)
         self.knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         for query in request.queries:
-            self.knowledge.require(build_program(query.query).knowledge[0])
+            self.knowledge.require(query.query.knowledge[0])
         self.sources: dict[str, list[Source]] = {}
         self._shown: dict[str, str] = {}
         """What users call files that were made for this run."""

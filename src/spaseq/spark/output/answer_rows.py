@@ -154,7 +154,7 @@ class AnswerRows:
                 }
                 for step, stream, time, graph, _ in events
             ]
-            for events in answers.events
+            for events in answers.events or [()] * len(answers)
         ]
         return pa.array(rows, _EVENT)
 

@@ -109,7 +109,7 @@ def routing_of(program: Program, buckets: int, salt: int = 0, *, one_place: bool
     unit = Unit.WHOLE if one_place and how.unit is not Unit.PARTITION else how.unit
     if program.counts_events:
         ticks = Ticks.EVENTS
-    elif program.sequence.counts_instants:
+    elif program.counts_instants:
         ticks = Ticks.INSTANTS
     else:
         ticks = Ticks.NONE

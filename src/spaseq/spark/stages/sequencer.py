@@ -24,7 +24,7 @@ from spaseq.spark.shuffle.routing import combined
 
 
 class Sequencer:
-    """Holds blocks until time has passed their events, and runs the automaton over them.
+    """Holds blocks until time has passed their events, and runs the operator of the query over them.
 
     Instants are handled whole: a step takes only events before the time it is given.
     """
@@ -49,10 +49,9 @@ class Sequencer:
         self._hashes = KeyHashes(self.dictionary)
         self._stalled = 0
         self._compacted = 0
-        sequence, routing = task.program.sequence, task.routing
+        routing = task.routing
         # Only rows on the border of two windows are in two places, so only then is there a question who reports.
         self._report = self._owned if routing.size else None
-        self._key_slots = [sequence.slot(name) for name in routing.variables]
 
     @property
     def waiting(self) -> int:
@@ -71,7 +70,7 @@ class Sequencer:
 
     def due(self, now: int) -> int | None:
         """The time after which there is something to do: events to handle, a window to end, runs to expire."""
-        waits = self.machine.due(now)
+        waits = self.machine.operator.due(now)
         times = [block.first for block in self.held]
         return min(times if waits is None else [*times, waits], default=None)
 
@@ -85,7 +84,7 @@ class Sequencer:
         self._stalled = self.waiting
         yield from self._step(ready, now)
         # Instants are handled whole, so nothing of the last one can still be joined.
-        self.machine.end_instant()
+        self.machine.operator.end_instant()
 
     def finish(self) -> Iterator[Answers]:
         """No event will come any more."""
@@ -127,7 +126,10 @@ class Sequencer:
         }
         partition = None
         if self.task.routing.unit is Unit.PARTITION:
-            partition = block.pairs.event.astype(np.int64), machine.number_keys(ids[block.pairs.terms])
+            partition = (
+                block.pairs.event.astype(np.int64),
+                machine.operator.number_keys(ids[block.pairs.terms]),
+            )
         return machine.step_tables(tables, block.times, serials, partition, now, self._report)
 
     def _no_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]] | None:
@@ -137,7 +139,7 @@ class Sequencer:
 
     def _owned(self, found: Situated) -> npt.NDArray[np.bool_]:
         """Which matches this bucket reports: those whose key and window are at home here."""
-        columns = [self._hashes.of(found.slots[:, slot]) for slot in self._key_slots]
+        columns = [self._hashes.of(found.column(name)) for name in self.task.routing.variables]
         home = self.task.routing.home(combined(columns, len(found)), found.start)
         owned: npt.NDArray[np.bool_] = home == self.bucket
         return owned

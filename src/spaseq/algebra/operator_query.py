@@ -1,0 +1,42 @@
+"""A query that an operator of its own answers, as a value: what hosts must know of it, and what only the operator knows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from spaseq.algebra.patterns import Pattern, TriplePattern
+from spaseq.errors import NOWHERE, Span
+from spaseq.model.forms import ResultForm, Stream
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPattern:
+    """A graph pattern that is matched with every event of a stream; ``{ ?s ?p ?o }`` hands on all of an event's triples."""
+
+    name: str
+    stream: str
+    """The IRI of the stream."""
+    pattern: Pattern
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorQuery:
+    """Graph patterns per event, and an operator with state over their solutions.
+
+    ``operator`` names the module of `spaseq.operators` that makes it; ``details`` is what it alone reads: any frozen value that
+    can be pickled. Rows go apart by the values of ``key``, variables that every pattern certainly binds; without one, all rows
+    go to one worker. ``reason`` says why, and ``cure`` what would change it. With ``hears_instants`` the operator also gets the events that no pattern
+    matches. ``template`` is that of a CONSTRUCT.
+    """
+
+    operator: str
+    form: ResultForm
+    streams: tuple[Stream, ...]
+    patterns: tuple[StreamPattern, ...]
+    details: object = None
+    key: tuple[str, ...] = ()
+    reason: str = "its operator keeps one state for all rows"
+    cure: str = "nothing in the query changes that"
+    hears_instants: bool = False
+    template: tuple[TriplePattern, ...] = ()

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spaseq.errors import QueryError
+from spaseq.languages.rsepql.dialect import parse_rsepql
+from spaseq.languages.rsepql.printer import format_rsepql
+from spaseq.languages.rsepql.tree import RsepqlQuery
 from spaseq.languages.spaseq import printer
 from spaseq.languages.spaseq.dialect import parse
 from spaseq.languages.spaseq.tree import SpaseqQuery
 from spaseq.syntax import format_query, parse_sparql
 from spaseq.syntax.ast import SparqlQuery
+from support.rsepql_strategies import broken_rsepql_texts, rsepql_queries
 from support.strategies import broken_texts, sparql_queries, spaseq_queries
+
+PARSERS: dict[str, tuple[Any, Any]] = {
+    "spaseq": (parse, printer.format_query),
+    "sparql": (parse_sparql, format_query),
+    "rsepql": (parse_rsepql, format_rsepql),
+}
+"""How the text of a language becomes a tree, and how the tree is printed."""
+FEWER = settings(max_examples=settings.default.max_examples // 2)
 
 
 @given(sparql_queries())
@@ -32,6 +46,22 @@ def test_printing_is_stable(query: SpaseqQuery) -> None:
     """What the printer writes, it writes again after a round trip: prefixes and all."""
     text = printer.format_query(query)
     assert printer.format_query(parse(text)) == text
+
+
+@FEWER
+@given(rsepql_queries())
+def test_a_printed_query_over_windows_parses_to_the_same_tree(query: RsepqlQuery) -> None:
+    """``parse(print(ast)) == ast`` over all windows, sources and reports, and printing again gives the same text."""
+    text = format_rsepql(query)
+    assert parse_rsepql(text) == query
+    assert format_rsepql(parse_rsepql(text)) == text
+
+
+@FEWER
+@given(broken_rsepql_texts())
+def test_a_damaged_query_over_windows_parses_or_gives_a_located_error(text: str) -> None:
+    """No deletion or swap of tokens makes the parser crash or lose its place."""
+    _parses_or_is_located(text, dialect="rsepql")
 
 
 @given(broken_texts(dialect="spaseq"))
@@ -54,8 +84,8 @@ def test_a_damaged_sparql_query_parses_or_gives_a_located_error(text: str) -> No
 @example("'''")
 def test_any_text_parses_or_gives_a_located_error(text: str) -> None:
     """Whatever the string, nothing but a `QueryError` escapes."""
-    _parses_or_is_located(text, dialect="spaseq")
-    _parses_or_is_located(text, dialect="sparql")
+    for dialect in PARSERS:
+        _parses_or_is_located(text, dialect=dialect)
 
 
 NESTING = (
@@ -93,8 +123,9 @@ def test_deep_nesting_never_exhausts_the_stack(opening: str, depth: int) -> None
 
 
 def _parses_or_is_located(text: str, *, dialect: str) -> None:
+    reader, writer = PARSERS[dialect]
     try:
-        query = parse(text) if dialect == "spaseq" else parse_sparql(text)
+        query = reader(text)
     except QueryError as error:
         lines = text.split("\n")
         for each in (error, *error.also):
@@ -104,7 +135,4 @@ def _parses_or_is_located(text: str, *, dialect: str) -> None:
             assert each.code in each.render()
             each.render().encode()
     else:
-        if isinstance(query, SpaseqQuery):
-            assert parse(printer.format_query(query)) == query
-        else:
-            assert parse_sparql(format_query(query)) == query
+        assert reader(writer(query)) == query

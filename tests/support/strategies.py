@@ -19,7 +19,7 @@ from spaseq.languages.spaseq.dialect import DIALECT
 from spaseq.syntax import ast, format_query
 from spaseq.syntax.dialect import SPARQL
 from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
-from spaseq.syntax.lexer import Lexer, read_source
+from spaseq.syntax.lexer import Lexer, Vocabulary, read_source
 
 _T = TypeVar("_T")
 
@@ -49,7 +49,7 @@ LEXICALS = (
 )
 
 
-class _Maker:
+class Maker:
     """Draws the parts of one query; ``fresh`` names keep BIND, AS and blank nodes within the rules."""
 
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any], *, spaseq: bool) -> None:
@@ -372,13 +372,13 @@ class _Maker:
 @st.composite
 def sparql_queries(draw: Callable[[st.SearchStrategy[Any]], Any]) -> ast.SparqlQuery:
     """Random SPARQL 1.1 queries that obey the static rules."""
-    return _Maker(draw, spaseq=False).sparql()
+    return Maker(draw, spaseq=False).sparql()
 
 
 @st.composite
 def spaseq_queries(draw: Callable[[st.SearchStrategy[Any]], Any]) -> tree.SpaseqQuery:
     """Random SPAseq texts' trees; the parser accepts them, later checks need not."""
-    return _Maker(draw, spaseq=True).spaseq_query()
+    return Maker(draw, spaseq=True).spaseq_query()
 
 
 @st.composite
@@ -388,6 +388,11 @@ def broken_texts(draw: Callable[[st.SearchStrategy[Any]], Any], *, dialect: str)
         text, vocabulary = printer.format_query(draw(spaseq_queries())), DIALECT.vocabulary
     else:
         text, vocabulary = format_query(draw(sparql_queries())), SPARQL.vocabulary
+    return damaged(draw, text, vocabulary)
+
+
+def damaged(draw: Callable[[st.SearchStrategy[Any]], Any], text: str, vocabulary: Vocabulary) -> str:
+    """A text with a few tokens deleted, doubled, swapped or cut in half."""
     words = [token.text for token in Lexer(read_source(text), vocabulary)][:-1]
     for _ in range(draw(st.integers(1, 3))):
         if not words:

@@ -1,0 +1,361 @@
+"""Random queries over windows with small random streams: what every evaluator must answer like the reference implementation.
+
+Queries come as text and use every kind of window, policy, stream operator, form and pattern; what is drawn obeys the rules of
+semantics 3.1, so each compiles. Times are multiples of half a second around the epoch, so that events tie, expire and close
+windows often. Nothing is drawn whose answer SPARQL leaves open: LIMIT has a total order, MIN and MAX compare strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+
+from spaseq.model.events import GraphEvent
+from spaseq.model.terms import Term
+
+EX = "http://ex.org/"
+INTEGER = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
+DECIMAL = NamedNode("http://www.w3.org/2001/XMLSchema#decimal")
+STREAMS = ("s", "t")
+KEYS = tuple(NamedNode(EX + name) for name in ("k1", "k2", "k3"))
+PREDICATES = tuple(NamedNode(EX + name) for name in "pq")
+PLAIN = (Literal(0), Literal(1), Literal(2))
+ODD = (Literal("02", datatype=INTEGER), Literal("2.0", datatype=DECIMAL), Literal("two"), Literal(2**63 - 1))
+GRAPHS = (EX + "g", EX + "h")
+HALF = 500_000
+MOST_EVENTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class WindowScenario:
+    """A query over windows, a finite input in the order of arrival, and background graphs."""
+
+    query: str
+    events: tuple[GraphEvent, ...]
+    knowledge: dict[str, frozenset[Triple]] = field(default_factory=dict)
+
+
+@st.composite
+def window_scenarios(
+    draw: st.DrawFn,
+    *,
+    portable: bool = False,
+    paths: bool = True,
+    limits: bool = True,
+    most_events: int = MOST_EVENTS,
+) -> WindowScenario:
+    """A random query that compiles, and events on which it is likely to have answers.
+
+    A ``portable`` query is plain SPARQL once WINDOW is written GRAPH, over terms that every store keeps as they are. Without
+    ``paths`` there are no property paths, without ``limits`` no LIMIT.
+    """
+    odd = not portable and draw(st.sampled_from((False, False, True)))
+    origin = draw(st.sampled_from((0, 0, -7, 1_000_000_001)))
+    query = _Drawing(draw, origin, portable=portable, paths=paths, limits=limits).query()
+    terms = (*KEYS, *KEYS, *PLAIN, *(ODD if odd else ()))
+    least = 0 if draw(st.sampled_from(range(8))) == 7 else min(4, most_events)
+    events = tuple(
+        _event(draw, terms, origin, blank=odd)
+        for _ in range(draw(st.sampled_from(range(least, most_events + 1))))
+    )
+    knowledge = {
+        name: frozenset(
+            Triple(draw(st.sampled_from(KEYS)), NamedNode(EX + "r"), draw(st.sampled_from(PLAIN)))
+            for _ in range(2)
+        )
+        for name in GRAPHS
+    }
+    return WindowScenario(query, events, knowledge)
+
+
+def _event(draw: st.DrawFn, terms: Sequence[Term], origin: int, *, blank: bool) -> GraphEvent:
+    subjects: tuple[NamedNode | BlankNode, ...] = (*KEYS, BlankNode("n")) if blank else KEYS
+    triples = frozenset(
+        Triple(
+            draw(st.sampled_from(subjects)),
+            draw(st.sampled_from(PREDICATES)),
+            draw(st.sampled_from(terms)),
+        )
+        for _ in range(draw(st.sampled_from((1, 2, 3, 1, 2, 3, 4, 0))))
+    )
+    time = origin * 1_000_000 + draw(st.sampled_from(range(25))) * HALF
+    return GraphEvent(EX + draw(st.sampled_from(STREAMS)), time, triples)
+
+
+@dataclass(slots=True)
+class _Window:
+    clause: str
+    name: str
+    """Empty for a window of the default graph."""
+
+
+class _Drawing:
+    """Draws one query."""
+
+    def __init__(self, draw: st.DrawFn, origin: int, *, portable: bool, paths: bool, limits: bool) -> None:
+        self.draw = draw
+        self.origin = origin
+        self.portable = portable
+        self.paths = paths
+        self.limits = limits
+        self.count = 0
+        self.windows: list[_Window] = []
+        self.steps = False
+
+    # --- choices ---
+
+    def pick(self, options: Sequence[str]) -> str:
+        return self.draw(st.sampled_from(options))
+
+    def chance(self, of: int) -> bool:
+        return self.number(1, of) == of
+
+    def number(self, least: int, most: int) -> int:
+        """All are equally likely; hypothesis prefers small integers."""
+        return self.draw(st.sampled_from(range(least, most + 1)))
+
+    def fresh(self) -> str:
+        self.count += 1
+        return f"?f{self.count}"
+
+    # --- the query ---
+
+    def query(self) -> str:
+        self.declare()
+        where = " ".join(self.element(number) for number in range(max(len(self.windows), 1)))
+        where += " " + " ".join(self.decoration() for _ in range(self.number(0, 3)))
+        head, tail = self.form()
+        if "LIMIT" in tail:
+            where += " FILTER(isIRI(?x))"
+        operator = self.pick(("", "", "RSTREAM", "ISTREAM", "DSTREAM"))
+        register = f"REGISTER {operator} :query AS\n" if operator else ""
+        clauses = [window.clause for window in self.windows]
+        if self.windows and self.chance(4):
+            clauses.insert(self.number(0, len(clauses)), "FROM :g")
+        if not self.portable and self.chance(4):
+            clauses.append("FROM NAMED :h")
+        return "\n".join(
+            (
+                "PREFIX : <http://ex.org/>",
+                f"{register}{head}",
+                *clauses,
+                f"WHERE {{ {where} }}",
+                tail,
+                self.report(),
+            )
+        )
+
+    def declare(self) -> None:
+        if self.chance(8):
+            return
+        streams = list(STREAMS)
+        for number in range(self.number(1, 3)):
+            kind = self.number(0, 4)
+            if kind <= 2 or not streams:
+                name, stream = f":w{number}", ":" + self.pick(STREAMS)
+                window = self.window()
+                clause = f"FROM NAMED WINDOW {name} ON {stream} {window}"
+                if self.chance(4):
+                    clause = f"FROM NAMED {stream} WIN {window} AS {name}"
+                self.windows.append(_Window(clause, name))
+                continue
+            stream = ":" + streams.pop()
+            if kind == 3:
+                self.windows.append(_Window(f"FROM NAMED STREAM {stream} {self.window()}", stream))
+            else:
+                window = "" if self.chance(5) else self.window()
+                self.windows.append(_Window(f"FROM STREAM {stream} {window}", ""))
+
+    def window(self) -> str:
+        """A window, now and then over the contents of others; a step of counts only in the last."""
+        depth = 1 if not self.chance(4) else self.number(2, 3)
+        stepped = self.number(0, depth - 1) if not self.chance(3) else None
+        bodies = [
+            self.body(step=stepped == level, last=level == depth - 1, alone=depth == 1)
+            for level in range(depth)
+        ]
+        self.steps = self.steps or stepped is not None
+        return " OF ".join(f"[{body}]" for body in bodies)
+
+    def body(self, *, step: bool, last: bool, alone: bool) -> str:
+        kind = self.number(0, 7)
+        if not step and kind >= 6:
+            first = self.origin + self.number(-2, 8)
+            if kind == 6:
+                return f"LND {first}"
+            return f"FROM {first} TO {first + self.number(0, 8)}"
+        if kind >= 4 and (last or not step):
+            unit = self.pick(("EVENTS", "TRIPLES"))
+            size = self.number(1, 5)
+            text = f"RANGE {size} {unit}"
+            text += f" STEP {self.number(1, 6)}" if step else ""
+        else:
+            size = self.number(1, 16)
+            text = f"RANGE {size * 500}ms"
+            text += f" STEP {self.number(1, 12) * 500}ms" if step else ""
+        return f"{text} STARTING AT {self.instant()}" if alone and self.chance(5) else text
+
+    def instant(self) -> float:
+        return self.origin + self.number(-6, 20) / 2
+
+    def report(self) -> str:
+        kind = self.number(0, 6)
+        if kind <= 1:
+            return ""
+        policy = "CONTENT CHANGE"
+        if kind <= 3 and self.steps:
+            policy = "WINDOW CLOSE"
+        elif kind == 4:
+            policy = f"EVERY {self.number(1, 10) * 500}ms"
+            policy += f" STARTING AT {self.instant()}" if self.chance(2) else ""
+        return f"REPORT ON {policy}{' AND NON-EMPTY CONTENT' if self.chance(3) else ''}"
+
+    def form(self) -> tuple[str, str]:
+        """What stands before and behind WHERE."""
+        kind = self.number(0, 9)
+        if kind == 0:
+            return "ASK", ""
+        if kind == 1:
+            return "CONSTRUCT { ?x :new ?v . [] :of ?x ; :is ?y . ?v :bad ?x }", ""
+        if kind <= 4:
+            aggregate = self.pick(
+                (
+                    "COUNT(*)",
+                    "COUNT(?v)",
+                    "COUNT(DISTINCT ?v)",
+                    "SUM(?v)",
+                    "AVG(?v)",
+                    "MIN(STR(?v))",
+                    "MAX(STR(?y))",
+                    "SUM(DISTINCT ?v)",
+                )
+            )
+            if self.portable and "VG" in aggregate:
+                aggregate = "COUNT(?y)"
+            if self.chance(2):
+                return f"SELECT ({aggregate} AS ?n)", ""
+            having = f"HAVING(COUNT(*) > {self.number(0, 2)})" if self.chance(3) else ""
+            return f"SELECT ?x ({aggregate} AS ?n)", f"GROUP BY ?x {having}"
+        if kind == 5 and self.limits:
+            tail = f"ORDER BY {self.pick(('?x', 'DESC(?x)'))} LIMIT {self.number(0, 2)}"
+            return "SELECT DISTINCT ?x", tail
+        if kind == 6:
+            return "SELECT DISTINCT ?x ?v", ""
+        if kind == 7:
+            return "SELECT ?x (?v AS ?renamed) (BOUND(?y) AS ?has)", "ORDER BY ?x"
+        return self.pick(("SELECT *", "SELECT ?x ?y ?v", "SELECT ?v")), ""
+
+    # --- patterns ---
+
+    def element(self, number: int) -> str:
+        """A pattern that reads a window of the query; all but the first need not join."""
+        block = self.block(self.windows[number]) if self.windows else self.block(None)
+        if number == 0 or self.chance(3):
+            return block
+        return self.pick(
+            (
+                f"OPTIONAL {{ {block} }}",
+                f"{{ {block} }} UNION {{ {self.somewhere()} }}",
+                f"MINUS {{ {block} }}",
+            )
+        )
+
+    def somewhere(self) -> str:
+        return self.block(self.draw(st.sampled_from(self.windows)) if self.windows else None)
+
+    def block(self, window: _Window | None) -> str:
+        triples = self.triples()
+        if window is None or not window.name:
+            return f"{triples} ."
+        inner = f"{triples} . {self.extra()}" if not self.portable and self.chance(4) else triples
+        word = "WINDOW" if self.portable or not self.chance(6) else "GRAPH"
+        return f"{word} {window.name} {{ {inner} }}"
+
+    def triples(self) -> str:
+        shapes = [
+            *["?x :p ?v", "?x :p ?y", "?x ?any ?v"] * 2,
+            "?x :p ?v",
+            "?x :p ?y",
+            "?x :q ?v",
+            "?y :q ?v",
+            "?x :p ?y . ?y :q ?v",
+            "?x :p ?v ; :q ?y",
+            "?x :p ?y . ?y :p ?z . ?z :p ?x",
+            "?x ?any ?v",
+            ":k1 :p ?v",
+            "?x :p 2",
+            "[] :p ?x",
+        ]
+        if self.paths:
+            shapes += ["?x :p+ ?y", "?x (:p|^:q)* ?y", "?x :p/:q ?v", "?x :p? ?y", "?x !:p ?v"]
+        return self.pick(shapes)
+
+    def extra(self) -> str:
+        name = self.fresh()
+        return self.pick(
+            (
+                f"BIND(timestamp(?x :p ?v) AS {name})",
+                f"BIND(timestamp(?x, :q, ?y) AS {name})",
+                "FILTER(timestamp(?x :p ?v) < NOW())",
+                "GRAPH :g { ?x :r ?v }",
+            )
+        )
+
+    def decoration(self) -> str:
+        kind = self.number(0, 11)
+        name = self.fresh()
+        match kind:
+            case 0 | 1:
+                guard = self.pick(("", "FILTER(?v > 0)", "FILTER(?x != ?y)"))
+                return f"OPTIONAL {{ {self.somewhere()} {guard} }}"
+            case 2:
+                return f"{{ {self.somewhere()} }} UNION {{ {self.somewhere()} }}"
+            case 3:
+                return f"MINUS {{ {self.somewhere()} }}"
+            case 4:
+                return f"FILTER EXISTS {{ {self.somewhere()} }}"
+            case 5:
+                return f"FILTER NOT EXISTS {{ {self.somewhere()} }}"
+            case 6:
+                return self.pick(
+                    (
+                        "FILTER(?v > 0)",
+                        "FILTER(?x != ?v)",
+                        "FILTER(!BOUND(?y))",
+                        "FILTER(isIRI(?x) || ?v = 2)",
+                        "FILTER(?v IN (0, 2))",
+                    )
+                )
+            case 7:
+                return f"BIND({self.pick(('?v + 1', 'STR(?x)', 'IF(BOUND(?y), ?y, ?x)', '?v'))} AS {name})"
+            case 8:
+                return self.pick(
+                    (
+                        "VALUES ?x { :k1 :k2 }",
+                        "VALUES (?x ?v) { (:k1 2) (:k2 UNDEF) (UNDEF 1) }",
+                        "VALUES ?v { 0 1 2 }",
+                    )
+                )
+            case 9:
+                return f"{{ SELECT ?x (COUNT(*) AS {name}) {{ {self.somewhere()} }} GROUP BY ?x }}"
+            case 10:
+                return f"{{ SELECT DISTINCT ?x {{ {self.somewhere()} }} }}"
+            case _:
+                return (
+                    self.pick(("GRAPH :g { ?x :r ?r }", "GRAPH :h { ?x :r ?v }"))
+                    if self.portable
+                    else self.graph()
+                )
+
+    def graph(self) -> str:
+        return self.pick(
+            (
+                "GRAPH ?g { ?x :r ?r }",
+                "GRAPH :g { ?x :r ?v }",
+                "OPTIONAL { GRAPH ?g { ?x :r ?r } }",
+                "FILTER EXISTS { GRAPH ?g { ?x :r ?v } }",
+            )
+        )

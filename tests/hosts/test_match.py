@@ -250,7 +250,7 @@ def test_one_dataframe_can_carry_several_streams(spark: SparkSession) -> None:
 @pytest.mark.parametrize(
     ("streams", "options", "message"),
     [
-        (["S", "T"], {}, "no query declares the stream `T`"),
+        (["S", "T"], {}, "the query declares no stream `T`, only `S`"),
         ([], {}, "no stream was given"),
         (["S", "http://ex.org/s"], {}, "given twice"),
         (["S"], {"partitions": 0}, "at least 1"),

@@ -7,6 +7,7 @@ per graph; a GRAPH pattern is then evaluated like any other pattern, once per ve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     Source = GraphLike | Path
 
+_numbers = count()
+
 
 class Knowledge:
     """Named background graphs; `replace` gives a graph new content while queries run.
@@ -36,14 +39,14 @@ class Knowledge:
     triples. ``syntax`` names a text's syntax. With ``rdfs`` the RDFS closure of every graph is materialised at loading.
     """
 
-    __slots__ = ("_encoded", "_graphs", "_rdfs", "_tables", "_version")
+    __slots__ = ("_graphs", "_key", "_rdfs", "_version")
 
     def __init__(self, graphs: Mapping[str, Source] | None = None, *, rdfs: bool = False) -> None:
         self._graphs: dict[str, bytes] = {}
         self._rdfs = rdfs
         self._version = 0
-        self._encoded: _Encoded | None = None
-        self._tables: dict[Graph, Table] = {}
+        self._key = f"knowledge {next(_numbers)}"
+        """Where dictionaries keep its graphs encoded."""
         for name, source in (graphs or {}).items():
             self.replace(name, source)
 
@@ -67,8 +70,6 @@ class Knowledge:
         lines = with_blanks(_read(source, syntax), f"-k{self._version}")
         self._graphs[name] = as_ntriples(rdfs_closure(from_ntriples(lines))) if self._rdfs else lines
         self._version += 1
-        self._encoded = None
-        self._tables.clear()
 
     def require(self, names: Iterable[str]) -> None:
         """An unregistered graph is an error at start, not an empty result."""
@@ -89,14 +90,15 @@ class Knowledge:
 
     def tables(self, dictionary: TermDictionary) -> dict[Graph, Table]:
         """Where evaluated GRAPH patterns are kept for this version and this dictionary."""
-        self._for(dictionary)
-        return self._tables
+        return self._for(dictionary).tables
 
     def _for(self, dictionary: TermDictionary) -> _Encoded:
-        if self._encoded is None or not self._encoded.fits(dictionary):
-            self._encoded = _Encoded(self._graphs, dictionary)
-            self._tables.clear()
-        return self._encoded
+        """The graphs over this dictionary, which keeps them: machines that share background graphs have their own dictionaries."""
+        found = dictionary.caches.get(self._key)
+        known = self._version, dictionary.generation
+        if not isinstance(found, _Encoded) or found.known != known:
+            found = dictionary.caches[self._key] = _Encoded(self._graphs, dictionary, known)
+        return found
 
     def __reduce__(self) -> tuple[object, tuple[object, ...]]:
         return _restored, (dict(self._graphs), self._rdfs, self._version)
@@ -113,16 +115,16 @@ def _restored(graphs: dict[str, bytes], rdfs: bool, version: int) -> Knowledge:
 class _Encoded:
     """The graphs as ids of one dictionary."""
 
-    __slots__ = ("_dictionary", "_generation", "names", "views")
+    __slots__ = ("known", "names", "tables", "views")
 
-    def __init__(self, graphs: Mapping[str, bytes], dictionary: TermDictionary) -> None:
-        self._dictionary = dictionary
-        self._generation = dictionary.generation
+    def __init__(
+        self, graphs: Mapping[str, bytes], dictionary: TermDictionary, known: tuple[int, int]
+    ) -> None:
+        self.known = known
+        """The version of the graphs and the generation of the dictionary."""
+        self.tables: dict[Graph, Table] = {}
         self.views = Views(encoded_graphs(list(graphs.values()), dictionary))
         self.names: Ids = np.array([dictionary.encode(NamedNode(name)) for name in graphs], dtype=np.int32)
-
-    def fits(self, dictionary: TermDictionary) -> bool:
-        return self._dictionary is dictionary and self._generation == dictionary.generation
 
 
 def _read(source: Source, name: str | None) -> bytes:

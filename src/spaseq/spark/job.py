@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from pyoxigraph import Literal
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.errors import InvalidArgument, listed
+from spaseq.engine.inputs import NamedQuery, resolve_streams
+from spaseq.errors import InvalidArgument
 from spaseq.io.options import ReadOptions
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.distribution import Unit
@@ -130,33 +131,13 @@ def make_tasks(
 
 
 def stream_numbers(
-    queries: Iterable[CompiledQuery], streams: tuple[str, ...], given: Iterable[str]
+    queries: Mapping[str, CompiledQuery], streams: tuple[str, ...], given: Iterable[str]
 ) -> dict[str, int]:
-    """For every given stream, named by alias or IRI, its number; complains about too few and too many."""
-    names: dict[str, set[str]] = {}
-    for query in queries:
-        for stream in query.streams:
-            names.setdefault(stream.iri, set()).add(stream.iri)
-            names.setdefault(stream.alias, set()).add(stream.iri)
+    """For every given stream, named by alias or IRI, its number; each must be given, and once."""
+    named = [NamedQuery(name, query) for name, query in queries.items()]
     numbers: dict[str, int] = {}
-    taken: dict[str, str] = {}
-    for name in given:
-        iris = names.get(name)
-        if iris is None:
-            raise InvalidArgument(
-                f"no query declares the stream `{name}`; declared are {listed(sorted(names))}"
-            )
-        if len(iris) > 1:
-            raise InvalidArgument(
-                f"the alias `{name}` stands for different streams in different queries: "
-                f"{listed(sorted(iris))}; name them by IRI"
-            )
-        iri = next(iter(iris))
-        if iri in taken:
-            raise InvalidArgument(f"the stream <{iri}> is given twice, as `{taken[iri]}` and as `{name}`")
-        taken[iri] = name
-        numbers[name] = streams.index(iri)
-    missing = [iri for iri in streams if iri not in taken]
-    if missing:
-        raise InvalidArgument(f"no input for the stream {listed(f'<{iri}>' for iri in missing)}")
+    for iri, names in resolve_streams(named, [(name, name) for name in given]).items():
+        if len(names) > 1:
+            raise InvalidArgument(f"the stream <{iri}> is given twice, as `{names[0]}` and as `{names[1]}`")
+        numbers[names[0]] = streams.index(iri)
     return numbers

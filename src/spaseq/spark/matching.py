@@ -310,7 +310,7 @@ def _matched(
         numbers = {iri: number for number, iri in enumerate(job.streams)}
         rows, syntax = _rows(streams, options, with_stream=True)
         return rows.mapInArrow(MatchRows(shared, numbers, syntax), BLOCKS)
-    numbers = stream_numbers(queries.values(), job.streams, streams)
+    numbers = stream_numbers(queries, job.streams, streams)
     frames = []
     for name, stream in streams.items():
         parts = stream if isinstance(stream, FileParts) else parts_behind(stream)

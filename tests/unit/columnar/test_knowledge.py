@@ -10,14 +10,16 @@ from pathlib import Path
 import pytest
 from pyoxigraph import NamedNode, Triple
 
-from spaseq import evaluate
+from spaseq import Engine, Event, evaluate
 from spaseq.algebra.patterns import Pattern, Project
+from spaseq.columnar import knowledge as knowledge_module
 from spaseq.columnar.graphs import as_ntriples, encoded_graphs
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import compile_pattern
 from spaseq.columnar.rdfs import rdfs_closure
 from spaseq.errors import InvalidArgument, LimitReached
 from spaseq.languages.sparql import lower_query
+from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import triples_from
 from spaseq.syntax import parse_sparql
@@ -227,3 +229,31 @@ def test_evaluate_reads_named_graphs() -> None:
     named = {G: graph(":s1 :in :kitchen .")}
     assert len(evaluate("SELECT * { GRAPH ?g { ?s ?p ?o } }", [], named=named)) == 1
     assert evaluate("SELECT * { GRAPH <http://e/none> { ?s ?p ?o } }", [], named=named) == []
+
+
+def test_a_background_graph_is_encoded_once_per_dictionary_whoever_reads_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Engines that share background graphs take turns, and none encodes them again; a new version is encoded anew."""
+    encoded = 0
+
+    def counted(graphs: list[bytes], dictionary: TermDictionary) -> EventBatch:
+        nonlocal encoded
+        encoded += 1
+        return encoded_graphs(graphs, dictionary)
+
+    monkeypatch.setattr(knowledge_module, "encoded_graphs", counted)
+    shared = Knowledge({G: graph(":s1 :in :kitchen .")})
+    query = f"""SELECT ?room WITHIN 1 HOUR FROM STREAM S <urn:s> WHERE {{ SEQ (A) DEFINE GPM A ON S {{
+    ?s <urn:v> ?v GRAPH <{G}> {{ ?s ?p ?room }} }} }}"""
+    engines = [Engine(query, knowledge=shared) for _ in range(3)]
+    subject = next(iter(shared.triples(G))).subject
+    for second in range(1, 4):
+        event = Event("S", second * 1_000_000, f"{subject} <urn:v> {second} .", format="turtle")
+        assert [len(engine.push(event)) for engine in engines] == [1, 1, 1]
+    assert encoded == 3
+    shared.replace(G, graph(":s1 :in :hall ."))
+    event = Event("S", 9_000_000, f"{subject} <urn:v> 1 .", format="turtle")
+    found = [engine.push(event)[0].bindings["room"].value for engine in engines]
+    assert {value.rsplit("/", 1)[-1] for value in found} == {"hall"}
+    assert encoded == 6

@@ -119,7 +119,8 @@ class LocalRun:
                 check_written(output, "output", written, whole=True)
             return
         for number, (run, blob) in enumerate(zip(self.session.runs, found.machines, strict=True)):
-            restore_machine(run.machine, blob, self.buffer if number == 0 else None)
+            buffer = self.buffer if number == 0 else None
+            restore_machine(run.machine, blob, buffer, len(self.session.streams))
             run.matches = found.progress.matches[number]
 
     def save(self, progress: Progress) -> None:

@@ -88,11 +88,16 @@ def snapshot_machine(machine: Machine, buffer: Buffer | None = None) -> bytes:
 # --- restoring ----------------------------------------------------------------------------------
 
 
-def restore_machine(machine: Machine, blob: bytes, buffer: Buffer | None = None) -> None:
-    """Fill a new machine (and buffer) with the state of a snapshot; they are no use if this fails."""
+def restore_machine(
+    machine: Machine, blob: bytes, buffer: Buffer | None = None, streams: int | None = None
+) -> None:
+    """Fill a new machine (and buffer) with the state of a snapshot; they are no use if this fails.
+
+    ``streams`` is how many streams the events of the buffer may have; by default those of the machine's query.
+    """
     try:
         with reading():
-            _restore(machine, blob, buffer)
+            _restore(machine, blob, buffer, len(machine.program.streams) if streams is None else streams)
     except Damaged as error:
         raise DamagedSnapshot(f"this is not a snapshot, or it is damaged: {error}") from None
     except OtherVersion as error:
@@ -102,7 +107,7 @@ def restore_machine(machine: Machine, blob: bytes, buffer: Buffer | None = None)
         ) from None
 
 
-def _restore(machine: Machine, blob: bytes, buffer: Buffer | None) -> None:
+def _restore(machine: Machine, blob: bytes, buffer: Buffer | None, streams: int) -> None:
     if blob[:2] == b"PK":
         raise OtherVersion(3)  # versions before 4 were npz archives
     header, saved = unpack(_inflated(blob, machine.budget.most), VERSION)
@@ -122,7 +127,6 @@ def _restore(machine: Machine, blob: bytes, buffer: Buffer | None) -> None:
         times = [
             whole_number(waiting.facts, name, LONG.min, LONG.max + 1) for name in ("watermark", "latest")
         ]
-        streams = len(machine.program.streams)
         buffer.restore(_held(waiting, {"ids": len(machine.dictionary) + 1, "streams": streams}), *times)
 
 

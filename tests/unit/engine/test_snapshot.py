@@ -9,8 +9,21 @@ import numpy as np
 import pytest
 
 from spaseq import Engine, Event
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.engine.inputs import NamedQuery
+from spaseq.engine.query_group import GroupOptions, QueryGroup
+from spaseq.engine.reorder import ReorderBuffer
+from spaseq.engine.session import wall_clock
+from spaseq.io.encode import encode_pushed
 from spaseq.model.packing import pack, unpack
-from spaseq.operators.snapshot import VERSION, DamagedSnapshot, IncompatibleSnapshot
+from spaseq.operators.snapshot import (
+    VERSION,
+    DamagedSnapshot,
+    IncompatibleSnapshot,
+    restore_machine,
+    snapshot_machine,
+)
+from spaseq.planner import compile_query
 
 QUERY = """PREFIX : <http://ex.org/>
 SELECT ?k ?v WITHIN 30 SECONDS SLIDING FROM STREAM S <http://ex.org/s> WHERE {
@@ -111,3 +124,17 @@ def test_an_untouched_snapshot_goes_on(blob: bytes) -> None:
     engine = Engine.restore(QUERY, blob, lateness="1s")
     found = [*engine.push(event(9, "b", 7)), *engine.finish()]
     assert [match.bindings["v"].value for match in found] == ["5", "6"]
+
+
+def test_events_wait_in_a_checkpoint_whichever_query_declares_their_stream() -> None:
+    """Queries of one run share the buffer, and the first of them saves it."""
+    pattern = "SELECT * WITHIN 1 HOUR FROM STREAM {0} <urn:{0}> WHERE {{ SEQ (A) DEFINE GPM A ON {0} {{ ?s ?p ?o }} }}"
+    queries = [NamedQuery(name, compile_query(pattern.format(name))) for name in "ST"]
+    groups = [QueryGroup(queries, Knowledge(), wall_clock(), GroupOptions()) for _ in range(2)]
+    buffers = [ReorderBuffer(10_000_000) for _ in groups]
+    (first, *_), names = groups[0].runs, groups[0].dictionary
+    late = Event("T", 1_000_000, "<urn:a> <urn:b> 1 .", format="turtle").to_graph_event("urn:T", names)
+    buffers[0].push(encode_pushed([late], groups[0].streams, names))
+    blob = snapshot_machine(first.machine, buffers[0])
+    restore_machine(groups[1].runs[0].machine, blob, buffers[1], len(groups[1].streams))
+    assert buffers[1].held.streams.tolist() == [1]

@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import NamedTuple
 
 from world import KEYS, KINDS, STREAMS, Row
@@ -301,10 +302,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ORDER = ("a", "b", "c", "n", "sum")
 
 
+@lru_cache(maxsize=1 << 12)
+def _second(seconds: int) -> str:
+    return f"{_EPOCH + timedelta(seconds=seconds):%Y-%m-%dT%H:%M:%S}"
+
+
 def _instant(milliseconds: int) -> str:
-    when = _EPOCH + timedelta(milliseconds=milliseconds)
-    fraction = f".{milliseconds % 1000:03d}".rstrip("0") if milliseconds % 1000 else ""
-    return f"{when:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{_second(seconds)}{f'.{rest:03d}'.rstrip('0') if rest else ''}Z"
 
 
 def _line(name: str, key: int, start: int, time: int, bound: Bound) -> str:

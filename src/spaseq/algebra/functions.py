@@ -102,6 +102,12 @@ def is_volatile(expression: Expression) -> bool:
 
 
 @lru_cache(maxsize=4096)
+def reads_times(expression: Expression) -> bool:
+    """True if the expression asks when a triple came: `timestamp` of continuous queries; EXISTS is not looked into."""
+    return any(isinstance(node, Call) and node.name == "TIMESTAMP" for node in walk(expression))
+
+
+@lru_cache(maxsize=4096)
 def has_exists(expression: Expression) -> bool:
     """True if a pattern is evaluated inside the expression."""
     return any(isinstance(node, Exists) for node in walk(expression))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import assert_never
 
 import numpy as np
@@ -33,15 +33,18 @@ from spaseq.algebra.expressions import (
     Unary,
     Var,
 )
-from spaseq.algebra.functions import has_exists, is_volatile
+from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.scope import expression_variables, lowered, mentioned
 from spaseq.columnar.frame import Frame
+from spaseq.columnar.joins import equal_rows, key_pair
 from spaseq.columnar.kernels.compare import ERROR, FALSE, TRUE, Truth, by_sign, compare, negated, truth_of
 from spaseq.columnar.kernels.exact import arithmetic, signed
 from spaseq.columnar.kernels.numbers import Numbers, combine, difference, encode_numbers, negative, numbers_of
 from spaseq.columnar.kernels.registry import kernel
 from spaseq.columnar.table import Ids, Mask, Table, codes
+from spaseq.columnar.views import NEVER
 from spaseq.model.values import Kind
+from spaseq.temporal.instants import XSD, format_instant
 
 _KIND_TESTS: dict[str, tuple[Kind, Kind]] = {
     "ISIRI": (Kind.IRI, Kind.IRI),
@@ -52,6 +55,7 @@ _KIND_TESTS: dict[str, tuple[Kind, Kind]] = {
 }
 
 
+_DATE_TIME = NamedNode(XSD + "dateTime")
 _MIRROR = {"=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
@@ -59,7 +63,7 @@ def needs_events(expression: Expression, table: Table, frame: Frame) -> bool:
     """True if a table without events must be spread first: the expression differs from event to event."""
     if not table.static:
         return False
-    if has_exists(expression) or is_volatile(expression):
+    if has_exists(expression) or is_volatile(expression) or reads_times(expression):
         return True
     return any(name in frame.outer and name not in table.columns for name in expression_variables(expression))
 
@@ -259,6 +263,8 @@ def _call(call: Call, name: str, table: Table, frame: Frame) -> Ids:
         case Call("NOW"):
             now = 0 if frame.now is None else frame.dictionary.encode(frame.now)
             return np.full(table.size, now, dtype=np.int32)
+        case Call("TIMESTAMP", arguments):
+            return _latest_times([ids(part, table, frame) for part in arguments], table, frame)
         case Call("RAND"):
             return _fresh(lambda: Literal(random.random()), table, frame)
         case Call("UUID"):
@@ -275,6 +281,28 @@ def _call(call: Call, name: str, table: Table, frame: Frame) -> Ids:
 
 def _fresh(make: Callable[[], Term], table: Table, frame: Frame) -> Ids:
     return np.array([frame.dictionary.encode(make()) for _ in range(table.size)], dtype=np.int32)
+
+
+def _latest_times(parts: Sequence[Ids], table: Table, frame: Frame) -> Ids:
+    """When the triple of each row came last, among the events that the active graph was made of; 0 if it is not there."""
+    views, found = frame.views, np.zeros(table.size, dtype=np.int32)
+    if views.latest is None:
+        return found
+    assert table.events is not None
+    events = table.events if frame.origin is None else frame.origin[table.events]
+    asked = Table(events, dict(zip("spo", parts, strict=True)), table.size)
+    batch = views.batch
+    columns = {"s": batch.subjects, "p": batch.predicates, "o": batch.objects}
+    rows, triples = equal_rows(*key_pair(asked, Table(views.events(), columns, len(batch.subjects)), "spo"))
+    came = views.latest[triples] != NEVER
+    rows, triples = rows[came], triples[came]
+    instants, inverse = np.unique(views.latest[triples], return_inverse=True)
+    known = [
+        frame.dictionary.encode(Literal(format_instant(instant), datatype=_DATE_TIME))
+        for instant in instants.tolist()
+    ]
+    found[rows] = np.array(known, dtype=np.int32)[inverse]
+    return found
 
 
 def _labelled_blanks(labels: Ids, table: Table, frame: Frame) -> Ids:

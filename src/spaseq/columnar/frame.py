@@ -43,6 +43,8 @@ class Frame:
     base: str | None = None
     origin: Ids | None = None
     outer: Mapping[str, Ids] = field(default_factory=dict)
+    windows: Mapping[Term, Views] = field(default_factory=dict)
+    """The graphs that GRAPH reads by the name of a window: one per event, as `views` is."""
     blanks: dict[int, tuple[Ids | None, dict[tuple[int, int], int]]] = field(default_factory=dict)
     """The blank nodes that BNODE(label) made, by identity of the rows' events, then by row and label."""
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from pyoxigraph import Literal, NamedNode
 
-from spaseq.algebra.expressions import Aggregate, Expression, Var
+from spaseq.algebra.expressions import Aggregate, Expression, Term, Var
+from spaseq.algebra.patterns import Distinct, Graph, OrderBy, Pattern, Project, Slice
 from spaseq.columnar.expressions import holds, ids
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.groups import solve_group
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.order import sliced, sorted_rows
 from spaseq.columnar.solve import solve
-from spaseq.columnar.table import Ids, Mask, Table
+from spaseq.columnar.table import Ids, Mask, Table, distinct
 from spaseq.columnar.views import Views
 from spaseq.model.batch import EMPTY
 from spaseq.model.dictionary import TermDictionary
@@ -51,6 +54,46 @@ class RowEvaluator:
         bag = Table(None, {"v": np.array(terms, np.int32)}, len(terms))
         item = Aggregate(name, Var("v"), separator=separator)
         return int(solve_group(bag, (), ((Var("result"), item),), self._frame()).columns["result"][0])
+
+    def groups(
+        self,
+        columns: Mapping[str, Ids],
+        owners: Ids,
+        count: int,
+        keys: Sequence[str],
+        aggregates: tuple[tuple[Var, Expression], ...],
+    ) -> tuple[Ids, dict[str, Ids]]:
+        """The groups of the rows of several owners: whose each is, its keys and its aggregates."""
+        frame = replace(self._frame(), origin=np.zeros(count, np.int32))
+        named = tuple((Var(name), Var(name)) for name in keys)
+        found = solve_group(Table(owners, dict(columns), len(owners)), named, aggregates, frame)
+        assert found.events is not None
+        return found.events, found.columns
+
+    def over_knowledge(self, pattern: Graph, knowledge: Knowledge) -> Table:
+        """The solutions of a pattern over background graphs."""
+        return solve(pattern, replace(self._frame(), knowledge=knowledge))
+
+    def finished(self, table: Table, count: int, operators: Sequence[Pattern]) -> Table:
+        """Solutions of several evaluations, sorted, projected and cut as the outer operators of a query say, innermost first."""
+        frame = replace(self._frame(), origin=np.zeros(count, np.int32))
+        for operator in operators:
+            match operator:
+                case OrderBy(_, keys):
+                    table = sorted_rows(table, keys, frame)
+                case Project(_, chosen):
+                    unbound = np.zeros(table.size, np.int32)
+                    columns = {each.name: table.columns.get(each.name, unbound) for each in chosen}
+                    table = Table(table.events, columns, table.size)
+                case Distinct():
+                    table = distinct(table)
+                case Slice(_, offset, limit):
+                    table = sliced(table, offset, limit)
+        return table
+
+    def constant(self, term: Term) -> int:
+        """The id of a term of the query."""
+        return cache_of(self._dictionary).constant(term)
 
     def encode(self, number: int) -> int:
         """The id of an integer."""

@@ -146,7 +146,9 @@ def _project(inner: Pattern, chosen: tuple[Var, ...], frame: Frame) -> Table:
 
 
 def _graph(pattern: Graph, name: Var | Constant, inner: Pattern, frame: Frame) -> Table:
-    """GRAPH: over the background graphs, evaluated once per version of the knowledge (Def 15)."""
+    """GRAPH: over a window, or over the background graphs, evaluated once per version of the knowledge (Def 15)."""
+    if isinstance(name, Constant) and name.term in frame.windows:
+        return solve(inner, replace(frame, views=frame.windows[name.term]))
     if _sees_outer(inner, frame):
         return _correlated_graph(name, inner, frame)
     kept = frame.knowledge.tables(frame.dictionary)

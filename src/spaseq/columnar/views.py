@@ -9,11 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from spaseq.columnar.table import Ids, Mask, Rows, Table, distinct, stacked
 from spaseq.model.batch import EventBatch
+
+NEVER: Final = -(2**63)
+"""The time of a triple that no event brought."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +27,8 @@ class Views:
 
     batch: EventBatch
     within: Mask | None = None
+    latest: npt.NDArray[np.int64] | None = None
+    """When each triple came last, where an event stands for the contents of windows; `NEVER` for background triples."""
     _cache: dict[int, Edges] = field(default_factory=dict, repr=False)
     _events: list[Ids] = field(default_factory=list, repr=False)
     _parts: dict[bytes, Views] = field(default_factory=dict, repr=False)

@@ -95,6 +95,12 @@ class Settings:
         1 << 12, 2, "events kept for provenance before unused ones are dropped"
     )
 
+    forgotten_rows: int = _threshold(
+        1 << 12, 2, "rows of a window view more than before from which those that left are dropped"
+    )
+    reevaluated_triples: int = _threshold(
+        1 << 20, 20, "triples of all contents of windows that are evaluated anew at a time"
+    )
     forgotten_keys: int = _threshold(1 << 12, 2, "new partitions before idle ones are forgotten")
 
     # Evaluation

@@ -8,10 +8,11 @@ import pytest
 
 from spaseq.reference.continuous import window_answers
 from spaseq.testing import Case, check_windows, load_all
+from support.continuous import followed_answers
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = load_all(SPECS, "rsepql")
-EVALUATORS = {"reference": window_answers}
+EVALUATORS = {"reference": window_answers, "views": followed_answers}
 
 
 @pytest.mark.parametrize("name", EVALUATORS)

@@ -1,0 +1,448 @@
+"""From the pattern of a continuous query to its views; what no view can follow is evaluated anew, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeAlias, assert_never
+
+import numpy as np
+from pyoxigraph import NamedNode
+
+from spaseq.algebra.expressions import Constant, Exists, Expression, Term, Var, conjuncts
+from spaseq.algebra.functions import has_exists, is_volatile, reads_times
+from spaseq.algebra.patterns import (
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Inverse,
+    Join,
+    LeftJoin,
+    Link,
+    Minus,
+    NegatedSet,
+    Node,
+    OrderBy,
+    Path,
+    PathAlternative,
+    PathRepeat,
+    PathSequence,
+    Pattern,
+    Project,
+    Slice,
+    TriplePattern,
+    Union,
+    Values,
+)
+from spaseq.algebra.scope import expression_variables, in_scope, lowered, pattern_expressions
+from spaseq.algebra.windows import WindowQuery
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.needs import parts
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.table import Table
+from spaseq.model.dictionary import TermDictionary
+from spaseq.windowed.contents import WindowContents
+from spaseq.windowed.evaluations import Period
+from spaseq.windowed.inputs import Input, by_place, window_triples
+from spaseq.windowed.reevaluated import LiveTriples, ReevaluatedView, Surroundings, graph_triples
+from spaseq.windowed.timed import TimedRows
+from spaseq.windowed.views import (
+    ConstantView,
+    DistinctView,
+    ExtendView,
+    FilterView,
+    GroupView,
+    JoinView,
+    PartnerView,
+    ProjectView,
+    TripleView,
+    UnionView,
+    View,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The active graph: the union of some windows and of some background graphs."""
+
+    windows: tuple[int, ...]
+    graphs: tuple[NamedNode, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Anew:
+    """A part of a query that is evaluated anew at every evaluation, and why."""
+
+    part: Pattern
+    reason: str
+
+
+class _NotFollowed(Exception):
+    """No view follows this pattern."""
+
+
+_Views: TypeAlias = Sequence[View]
+
+
+class ViewBuilder:
+    """Makes the views of one continuous query."""
+
+    def __init__(self, query: WindowQuery, dictionary: TermDictionary, knowledge: Knowledge) -> None:
+        self._evaluator = RowEvaluator(dictionary)
+        self._dictionary, self._knowledge = dictionary, knowledge
+        self.contents: dict[tuple[int, Input], WindowContents] = {}
+        """What each window holds of each input."""
+        self._query = query
+        self._windows: dict[Term, int] = {
+            NamedNode(window.name): number for number, window in enumerate(query.windows)
+        }
+        self._live = [LiveTriples(number, dictionary) for number in range(len(query.windows))]
+        default = tuple(self._windows[NamedNode(name)] for name in query.default_windows)
+        self._default = Source(default, tuple(map(NamedNode, query.default_graphs)))
+        self.live: dict[tuple[int, Input], LiveTriples] = {}
+        """Which triples are kept for what is evaluated anew."""
+        self._number = count()
+        self.anew: list[Anew] = []
+        """What is not followed."""
+
+    @property
+    def _count(self) -> int:
+        return len(self._query.windows)
+
+    def build(self, pattern: Pattern) -> View:
+        """The view of a whole pattern."""
+        return self._view(pattern, self._default)
+
+    def surroundings(self, source: Source) -> Surroundings:
+        """What a pattern over an active graph is evaluated in."""
+        return Surroundings(
+            self._dictionary,
+            self._knowledge,
+            {name: self._live[number] for name, number in self._windows.items()},
+            tuple(self._live[number] for number in source.windows),
+            source.graphs,
+        )
+
+    def _view(self, pattern: Pattern, source: Source) -> View:
+        """The view of a pattern, evaluated anew if nothing else is left."""
+        try:
+            return self._followed(pattern, source)
+        except _NotFollowed as reason:
+            self.anew.append(Anew(pattern, str(reason)))
+            self._hold(pattern, source)
+            clock = any(is_volatile(each) for part in parts(pattern) for each in pattern_expressions(part))
+            return ReevaluatedView(pattern, self.surroundings(source), self._count, reads_clock=clock)
+
+    def _followed(self, pattern: Pattern, source: Source) -> View:
+        match pattern:
+            case Bgp(triples):
+                return self._bgp(triples, [], source)
+            case Filter(inner, condition):
+                return self._filter(inner, conjuncts(condition), source)
+            case Join(left, right):
+                return JoinView(self._view(left, source), self._view(right, source), self._count)
+            case LeftJoin(left, right, condition):
+                return self._optional(left, right, condition, source)
+            case Union(left, right):
+                return UnionView([self._view(left, source), self._view(right, source)])
+            case Minus(left, right):
+                return self._minus(left, right, source)
+            case Extend(inner, variable, expression):
+                self._check(expression)
+                return ExtendView(self._view(inner, source), variable.name, expression, self._evaluator)
+            case Values(variables, rows):
+                columns = {
+                    variable.name: np.array(
+                        [0 if (term := row[at]) is None else self._dictionary.encode(term) for row in rows],
+                        np.int32,
+                    )
+                    for at, variable in enumerate(variables)
+                }
+                return ConstantView(columns, len(rows), self._count)
+            case Graph(name, inner):
+                return self._graph(pattern, name, inner, source)
+            case Group(inner, keys, aggregates):
+                return self._group(inner, keys, aggregates, source)
+            case OrderBy(inner):  # without LIMIT, the order inside a query has no meaning
+                return self._view(inner, source)
+            case Project(inner, chosen):
+                names = [variable.name for variable in chosen]
+                return ProjectView(self._view(inner, source), dict(zip(names, names, strict=True)))
+            case Distinct(inner):
+                return DistinctView(self._view(inner, source), self._count)
+            case Slice():
+                raise _NotFollowed("LIMIT and OFFSET choose among all solutions")
+            case _:
+                assert_never(pattern)
+
+    def _hold(self, pattern: Pattern, source: Source) -> None:
+        """Let the windows keep the triples that a pattern reads."""
+        names = tuple(self._query.windows[number].name for number in source.windows)
+        for window, each in window_triples(pattern, names, self._query):
+            number = self._windows[NamedNode(window.name)]
+            self.live[number, each] = self._live[number]
+
+    def _contents_of(self, window: int, source: Input) -> WindowContents:
+        key = (window, source)
+        if key not in self.contents:
+            self.contents[key] = WindowContents(window, len(source.names))
+        return self.contents[key]
+
+    def _check(self, expression: Expression) -> None:
+        if is_volatile(expression):
+            raise _NotFollowed("a function that differs between evaluations, such as NOW()")
+        if reads_times(expression):
+            raise _NotFollowed("timestamp() depends on every event that carries a triple")
+        if has_exists(expression):
+            raise _NotFollowed("EXISTS inside an expression")
+
+    # --- triples --------------------------------------------------------------------------------
+
+    def _bgp(self, triples: Sequence[TriplePattern], filters: list[Expression], source: Source) -> View:
+        """The join of all triple patterns, connected ones first; filters run as soon as their variables are there."""
+        waiting = [self._triple(triple, source) for triple in triples]
+        if not waiting:
+            found: View = ConstantView({}, 1, self._count)
+        else:
+            found = self._filtered(waiting.pop(0), filters)
+        while waiting:
+            connected = [view for view in waiting if not set(view.names).isdisjoint(found.names)]
+            following = (connected or waiting)[0]
+            waiting = [view for view in waiting if view is not following]
+            found = self._filtered(JoinView(found, following, self._count), filters)
+        hidden = [name for name in found.names if name.startswith(_HIDDEN)]
+        if hidden:
+            kept = [name for name in found.names if name not in hidden]
+            found = ProjectView(found, dict(zip(kept, kept, strict=True)))
+        return found
+
+    def _filtered(self, view: View, filters: list[Expression]) -> View:
+        for condition in list(filters):
+            if expression_variables(condition) <= set(view.names):
+                filters.remove(condition)
+                view = FilterView(view, condition, self._evaluator)
+        return view
+
+    def _triple(self, triple: TriplePattern, source: Source) -> View:
+        if triple.is_path:
+            return self._path(triple.subject, triple.predicate, triple.object, source)
+        names = list(in_scope(Bgp((triple,))))
+        views: list[View] = [
+            TripleView(names, self._contents_of(window, each), self._count)
+            for window in source.windows
+            for each in (Input(self._query.windows[window].stream, by_place(triple)),)
+        ]
+        views += [self._known_triples(triple, name) for name in source.graphs]
+        if not views:
+            return ConstantView({name: np.zeros(0, np.int32) for name in names}, 0, self._count)
+        # A triple that several graphs have is one triple of their union.
+        return views[0] if len(views) == 1 else DistinctView(UnionView(views), self._count)
+
+    def _known_triples(self, triple: TriplePattern, name: NamedNode) -> View:
+        ids = graph_triples(self._knowledge, name, self._dictionary)
+        mask = np.ones(len(ids), np.bool_)
+        columns: dict[str, np.ndarray] = {}
+        for place, node in enumerate((triple.subject, triple.predicate, triple.object)):
+            if isinstance(node, Constant):
+                mask &= ids[:, place] == self._evaluator.constant(node.term)
+            else:
+                assert isinstance(node, Var)
+                if node.name in columns:
+                    mask &= ids[:, place] == columns[node.name]
+                else:
+                    columns[node.name] = ids[:, place]
+        return ConstantView(
+            {name: column[mask] for name, column in columns.items()}, int(mask.sum()), self._count
+        )
+
+    def _path(self, subject: Node, path: object, obj: Node, source: Source) -> View:
+        """A path of bounded length as joins and unions of its links, each solution as often as SPARQL has it."""
+        match path:
+            case Link(iri):
+                return self._triple(TriplePattern(subject, iri, obj), source)
+            case Inverse(inner):
+                return self._path(obj, inner, subject, source)
+            case PathAlternative(several):
+                return UnionView([self._path(subject, part, obj, source) for part in several])
+            case PathSequence(several):
+                return self._steps(subject, several, obj, source)
+            case NegatedSet(forward, backward):
+                return self._negated(subject, forward, backward, obj, source)
+            case PathRepeat():
+                raise _NotFollowed("a path of unbounded length")
+            case _:
+                raise AssertionError(path)
+
+    def _steps(self, subject: Node, several: tuple[Path, ...], obj: Node, source: Source) -> View:
+        between: list[Node] = [Var(f"{_HIDDEN}{next(self._number)}") for _ in several[1:]]
+        nodes: list[Node] = [subject, *between, obj]
+        views = [self._path(nodes[at], part, nodes[at + 1], source) for at, part in enumerate(several)]
+        found = views[0]
+        for view in views[1:]:
+            found = JoinView(found, view, self._count)
+        return found
+
+    def _negated(
+        self,
+        subject: Node,
+        forward: tuple[Constant, ...],
+        backward: tuple[Constant, ...],
+        obj: Node,
+        source: Source,
+    ) -> View:
+        views = []
+        for excluded, start, end in ((forward, subject, obj), (backward, obj, subject)):
+            if not excluded:
+                continue
+            predicate = f"{_HIDDEN}{next(self._number)}"
+            view = self._triple(TriplePattern(start, Var(predicate), end), source)
+            terms = [item.term for item in excluded]
+            views.append(_OtherPredicates(view, predicate, terms, self._evaluator))
+        return views[0] if len(views) == 1 else UnionView(views)
+
+    # --- groups ---------------------------------------------------------------------------------
+
+    def _filter(self, inner: Pattern, conditions: tuple[Expression, ...], source: Source) -> View:
+        plain = [each for each in conditions if not has_exists(each)]
+        for condition in plain:
+            self._check(condition)
+        exists = [each for each in conditions if has_exists(each)]
+        for condition in exists:
+            self._check_exists(condition)
+        view = (
+            self._bgp(inner.triples, plain, source) if isinstance(inner, Bgp) else self._view(inner, source)
+        )
+        for condition in plain:
+            view = FilterView(view, condition, self._evaluator)
+        for condition in exists:
+            assert isinstance(condition, Exists)
+            view = self._partners(
+                view, self._view(lowered(condition.pattern), source), partnered=not condition.negated
+            )
+        return view
+
+    def _check_exists(self, condition: Expression) -> None:
+        """EXISTS is a join with its pattern where substitution of the outer solution changes nothing else in it."""
+        if not isinstance(condition, Exists):
+            raise _NotFollowed("EXISTS inside an expression")
+        if not _plain(lowered(condition.pattern)):
+            raise _NotFollowed("EXISTS with a pattern that sees the outer solution otherwise than by a join")
+
+    def _partners(self, rows: View, others: View, *, partnered: bool, overlapping: bool = False) -> View:
+        pairs, copies = self._pairs(rows, others, overlapping=overlapping)
+        return PartnerView(rows, pairs, copies, self._count, partnered=partnered)
+
+    def _pairs(self, rows: View, others: View, *, overlapping: bool = False) -> tuple[View, list[str]]:
+        """The joined rows, and the columns in which they keep the values of the first side."""
+        number = next(self._number)
+        copies = {name: f"{_HIDDEN}{number}.{name}" for name in rows.names}
+        sources = {name: name for name in rows.names} | {copy: name for name, copy in copies.items()}
+        pairs = JoinView(ProjectView(rows, sources), others, self._count, overlapping=overlapping)
+        return pairs, list(copies.values())
+
+    def _optional(self, left: Pattern, right: Pattern, condition: Expression | None, source: Source) -> View:
+        if condition is not None:
+            self._check(condition)
+        rows = self._view(left, source)
+        pairs, copies = self._pairs(rows, self._view(right, source))
+        if condition is not None:
+            pairs = FilterView(pairs, condition, self._evaluator)
+        alone = PartnerView(rows, pairs, copies, self._count, partnered=False)
+        kept = [name for name in pairs.names if name not in copies]
+        return UnionView([ProjectView(pairs, dict(zip(kept, kept, strict=True))), alone])
+
+    def _minus(self, left: Pattern, right: Pattern, source: Source) -> View:
+        rows, others = self._view(left, source), self._view(right, source)
+        if set(rows.names).isdisjoint(others.names):
+            return rows
+        return self._partners(rows, others, partnered=False, overlapping=True)
+
+    def _group(
+        self,
+        inner: Pattern,
+        keys: tuple[tuple[Var, Expression], ...],
+        aggregates: tuple[tuple[Var, Expression], ...],
+        source: Source,
+    ) -> View:
+        for _, expression in (*keys, *aggregates):
+            self._check(expression)
+        view = self._view(inner, source)
+        for variable, expression in keys:
+            if expression != variable:
+                view = ExtendView(view, variable.name, expression, self._evaluator)
+        names = [variable.name for variable, _ in keys]
+        missing = [name for name in names if name not in view.names]
+        if missing:
+            view = ProjectView(view, {name: name for name in (*view.names, *missing)})
+        return GroupView(view, names, aggregates, self._evaluator, self._count)
+
+    def _graph(self, pattern: Graph, name: Node, inner: Pattern, source: Source) -> View:
+        if isinstance(name, Constant) and name.term in self._windows:
+            return self._view(inner, Source((self._windows[name.term],)))
+        if isinstance(name, Var) and self._query.named_graphs is not None:
+            return self._view(_alternatives(name, inner, self._query.named_graphs), source)
+        if any(isinstance(part, Graph) for part in parts(inner)):
+            raise _NotFollowed("a window inside a background graph")
+        del source
+        names = in_scope(pattern)
+        table = self._background(pattern)
+        columns = {each: table.columns.get(each, np.zeros(table.size, np.int32)) for each in names}
+        return ConstantView(columns, table.size, self._count)
+
+    def _background(self, pattern: Graph) -> Table:
+        """The solutions over background graphs, which are the same at every evaluation."""
+        return self._evaluator.over_knowledge(pattern, self._knowledge)
+
+
+def _alternatives(name: Var, inner: Pattern, graphs: Sequence[str]) -> Pattern:
+    """``GRAPH ?g`` over the graphs that FROM NAMED lists."""
+    found: Pattern = Join(Values((name,), ()), inner)
+    for number, graph in enumerate(map(NamedNode, graphs)):
+        one = Join(Values((name,), ((graph,),)), Graph(Constant(graph), inner))
+        found = one if number == 0 else Union(found, one)
+    return found
+
+
+_HIDDEN = "#"
+"""How the names of columns begin that are no variables."""
+
+
+class _OtherPredicates(View):
+    """The triples whose predicate is none of some, without it."""
+
+    def __init__(self, inner: View, predicate: str, terms: Sequence[Term], evaluator: RowEvaluator) -> None:
+        self._inner, self._predicate, self._terms, self._evaluator = inner, predicate, terms, evaluator
+        self.names = tuple(name for name in inner.names if name != predicate)
+        self.certain = inner.certain - {predicate}
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _step(self, period: Period) -> TimedRows:
+        rows = self._inner.step(period)
+        excluded = np.array([self._evaluator.constant(term) for term in self._terms], np.int32)
+        rows = rows.take(~np.isin(rows.columns[self._predicate], excluded))
+        return rows.with_columns({name: rows.columns[name] for name in self.names})
+
+
+def _plain(pattern: Pattern) -> bool:
+    """True for triple patterns without unbounded paths, joins of them, and filters on what they bind."""
+    match pattern:
+        case Bgp():
+            return True
+        case Join(left, right):
+            return _plain(left) and _plain(right)
+        case Graph(name, inner):
+            return isinstance(name, Constant) and _plain(inner)
+        case Filter(inner, condition):
+            return (
+                _plain(inner)
+                and not has_exists(condition)
+                and expression_variables(condition) <= frozenset(in_scope(inner))
+            )
+        case _:
+            return False

@@ -1,0 +1,114 @@
+"""The triples of a window as they come and go: the set union of its events' graphs (semantics 3.2).
+
+The triples are those of one triple pattern, as its solutions: one per triple. A triple that several events carry is there once, and until the last of them leaves. It is then several rows, each of
+which begins when the one before it ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spaseq.settings import settings
+from spaseq.windowed.evaluations import Period
+from spaseq.windowed.timed import Ids, Longs, Mask, RowNumbers, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Triples:
+    """The solutions of a triple pattern with the positions of their events, and what else is known of each."""
+
+    ids: Ids
+    position: Longs
+    known: Longs
+    """Since which evaluation it is there, or the position of the earlier event on which it waits."""
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+    def take(self, rows: Rows | Mask) -> Triples:
+        """Some of the triples."""
+        return Triples(self.ids[rows], self.position[rows], self.known[rows])
+
+
+def no_triples(width: int) -> Triples:
+    """None."""
+    nothing = np.zeros(0, np.int64)
+    return Triples(np.zeros((0, width), np.int32), nothing, nothing)
+
+
+def stacked(*parts: Triples) -> Triples:
+    """All of them."""
+    return Triples(
+        np.concatenate([part.ids for part in parts]),
+        np.concatenate([part.position for part in parts]),
+        np.concatenate([part.known for part in parts]),
+    )
+
+
+class WindowContents:
+    """What one window holds of what a triple pattern matches; ``width`` is the number of its variables."""
+
+    def __init__(self, window: int, width: int) -> None:
+        self.window = window
+        self._waiting = no_triples(width)
+        """Triples of events that no evaluation has seen yet."""
+        self._repeated = no_triples(width)
+        """Triples that are there already because of an earlier event."""
+        self._numbers = RowNumbers(width)
+        self._last = np.zeros(0, np.int64)
+        """The position of the last event that carries each triple."""
+        self.new = no_triples(width)
+        """Those that appear in the present period."""
+
+    def arrive(self, ids: Ids, position: Longs) -> None:
+        """Take the triples of further events."""
+        if len(position):
+            self._waiting = stacked(self._waiting, Triples(ids, position, np.zeros(len(position), np.int64)))
+
+    def step(self, period: Period) -> None:
+        """Find the triples that appear at some evaluations."""
+        entered = self._waiting.position < period.high[self.window][-1]
+        arrived, self._waiting = self._waiting.take(entered), self._waiting.take(~entered)
+        enter = period.entering(self.window, arrived.position)
+        seen = period.leaving(self.window, arrived.position) > enter
+        arrived, enter = arrived.take(seen), enter[seen]
+        ready, before = self._ordered(arrived, enter)
+        over = self._repeated.known < period.low[self.window][-1]
+        succeeding, self._repeated = self._repeated.take(over), self._repeated.take(~over)
+        since = np.maximum(ready.known, period.leaving(self.window, before))
+        later = since >= len(period)
+        self._repeated = stacked(
+            self._repeated,
+            Triples(ready.ids[later], ready.position[later], before[later]),
+        )
+        ready = Triples(ready.ids[~later], ready.position[~later], since[~later])
+        follows = period.leaving(self.window, succeeding.known)
+        new = stacked(ready, Triples(succeeding.ids, succeeding.position, follows))
+        new = new.take(period.leaving(self.window, new.position) > new.known)
+        self.new = Triples(new.ids, new.position, new.known + period.first)
+        self._forget(period)
+
+    def _ordered(self, arrived: Triples, enter: Longs) -> tuple[Triples, Longs]:
+        """The triples with the evaluation at which each enters, and the position of the event before it; -1: none."""
+        numbers = self._numbers.number(arrived.ids)
+        grown = len(self._numbers) - len(self._last)
+        self._last = np.concatenate([self._last, np.full(grown, -1, np.int64)])
+        order = np.lexsort((arrived.position, numbers))
+        numbers, position = numbers[order], arrived.position[order]
+        again = np.zeros(len(order), np.bool_)
+        again[1:] = numbers[1:] == numbers[:-1]
+        same_event = np.zeros(len(order), np.bool_)
+        same_event[1:] = again[1:] & (position[1:] == position[:-1])
+        before = np.where(again, np.concatenate([[-1], position[:-1]])[: len(order)], self._last[numbers])
+        self._last[numbers] = position
+        once = ~same_event
+        found = Triples(arrived.ids[order][once], position[once], enter[order][once])
+        return found, before[once]
+
+    def _forget(self, period: Period) -> None:
+        kept = self._last >= period.low[self.window][-1]
+        if len(kept) > 2 * int(kept.sum()) + settings().forgotten_events:
+            self._numbers.keep(kept)
+            self._last = self._last[kept]

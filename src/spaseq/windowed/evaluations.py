@@ -1,0 +1,379 @@
+"""When a continuous query is evaluated, and what its windows then hold (semantics 3.2 and 3.4).
+
+Whatever its kind, a window holds at every evaluation a contiguous range of its stream's events, in order of time, then
+arrival, and neither end of the range ever moves back. So the contents of all windows at many evaluations are two arrays
+of positions per window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.algebra.windows import (
+    Everything,
+    Interval,
+    Landmark,
+    Range,
+    ReportPolicy,
+    StreamWindow,
+    Trigger,
+    Unit,
+    WindowBody,
+)
+
+Longs = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+FOREVER: Final = 2**63 - 1
+_NOTHING: Final = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Some evaluations in a row: their instants, and the contents of every window as a range of positions."""
+
+    first: int
+    """The number of the first of them, counted from 0 over the whole run."""
+    instants: Longs
+    starts: Longs
+    """The earliest timestamp in any window at each of them; the instant itself if all are empty."""
+    low: tuple[Longs, ...]
+    high: tuple[Longs, ...]
+
+    def __len__(self) -> int:
+        return len(self.instants)
+
+    def entering(self, window: int, positions: Longs) -> Longs:
+        """The first of these evaluations, counted from 0, at which the range of a window reaches each position."""
+        return np.searchsorted(self.high[window], positions, side="right").astype(np.int64)
+
+    def leaving(self, window: int, positions: Longs) -> Longs:
+        """The first of these evaluations, counted from 0, at which each position has left a window."""
+        return np.searchsorted(self.low[window], positions, side="right").astype(np.int64)
+
+
+class _Events:
+    """The events of one stream that a window may still hold: when they came, and how many triples each has."""
+
+    def __init__(self) -> None:
+        self.first = 0
+        """The position of the first one that is kept."""
+        self.triples_before = 0
+        self.times = _NOTHING
+        self.counts = _NOTHING
+        """The triples of the stream up to and including each event."""
+
+    def append(self, times: Longs, triples: Longs) -> None:
+        before = int(self.counts[-1]) if len(self.counts) else self.triples_before
+        self.times = np.concatenate([self.times, times])
+        self.counts = np.concatenate([self.counts, before + np.cumsum(triples)])
+
+    def between(self, after: int, until: int) -> Longs:
+        """The times after one instant and up to another."""
+        first, last = np.searchsorted(self.times, [after, until], side="right")
+        return self.times[first:last]
+
+    def forget(self, position: int) -> None:
+        """Drop the events before a position."""
+        dropped = position - self.first
+        if dropped > 0:
+            self.triples_before = int(self.counts[dropped - 1])
+            self.times, self.counts = self.times[dropped:], self.counts[dropped:]
+            self.first = position
+
+
+def _multiple(values: Longs, step: int, origin: int, *, closed: bool) -> Longs:
+    """The last multiple of a step up to each value, counted from an origin, or the first one that is not before it."""
+    return origin + ((values - origin) // step if closed else -((origin - values) // step)) * step
+
+
+class _Window:
+    """One window over the events of its stream."""
+
+    def __init__(self, window: StreamWindow, events: _Events, *, closed: bool) -> None:
+        self.bodies = window.bodies
+        self.stepping = window.stepping
+        self.events = events
+        self._closed = closed
+        """Whether it shows its last closed content, or the one that is still open."""
+        self.unseen_events = 0
+        self.unseen_triples = 0
+
+    @property
+    def counted(self) -> Range | None:
+        """The body whose closings are counted, if there is one."""
+        return self.stepping if self.stepping is not None and self.stepping.unit is not Unit.TIME else None
+
+    def ranges(self, instants: Longs, closings: Longs | None = None) -> tuple[Longs, Longs]:
+        """What the window holds at some instants; ``closings`` are the positions at which a counted one closes there."""
+        low = np.full(len(instants), self.events.first, np.int64)
+        high = self.events.first + np.searchsorted(self.events.times, instants, side="right").astype(np.int64)
+        for body in reversed(self.bodies):
+            at = closings if body is self.counted else None
+            low, high = self._narrowed(body, instants, low, high, at)
+        return low, np.maximum(low, high)
+
+    def _narrowed(
+        self, body: WindowBody, instants: Longs, low: Longs, high: Longs, closings: Longs | None
+    ) -> tuple[Longs, Longs]:
+        match body:
+            case Everything():
+                return low, high
+            case Landmark(start):
+                return np.maximum(low, self._place(start - 1)), high
+            case Interval(first, last):
+                return np.maximum(low, self._place(first - 1)), np.minimum(high, self._place(last))
+            case Range(size, step, Unit.TIME, start):
+                ends = instants
+                if step is not None:
+                    ends = _multiple(instants, step, start or 0, closed=self._closed)
+                low, high = np.maximum(low, self._place(ends - size)), np.minimum(high, self._place(ends))
+                return (low if start is None else np.maximum(low, self._place(start - 1))), high
+            case Range(start=start):
+                if start is not None:
+                    low = np.maximum(low, self._place(start - 1))
+                return self._counted_range(body, low, np.maximum(low, high), closings)
+
+    def _counted_range(
+        self, body: Range, low: Longs, high: Longs, closings: Longs | None
+    ) -> tuple[Longs, Longs]:
+        """A range on positions, counted from the first event that the body sees."""
+        outermost = body is self.bodies[-1]
+        before = np.int64(self._unseen(body.unit)) if outermost else self._count(low, body.unit)
+        ends = self._count(high, body.unit) - before
+        if closings is not None:
+            ends = closings
+        elif body.step is not None:
+            ends = _multiple(ends, body.step, 0, closed=self._closed)
+        # An event belongs to an interval by its position, which counts itself.
+        # An instance may begin with events that are still to come.
+        begin = np.minimum(self._position(before + ends - body.size, body.unit), high)
+        return np.maximum(low, begin), np.minimum(high, self._position(before + ends, body.unit))
+
+    def closings(self, since: int, until: int) -> tuple[Longs, Longs]:
+        """The instants after ``since`` and up to ``until`` at which a counted window closes, and at which positions."""
+        body, events = self.counted, self.events
+        assert body is not None
+        assert body.step is not None
+        first, last = (int(at) for at in np.searchsorted(events.times, [since, until], side="right"))
+        if body.start is not None:
+            first = max(first, int(np.searchsorted(events.times, body.start)))
+        if first >= last:
+            return _NOTHING, _NOTHING
+        unseen = self._unseen(body.unit)
+        ends = self._count(np.arange(first, last + 1) + events.first, body.unit) - unseen
+        done = ends // body.step
+        many = np.diff(done)
+        event = np.repeat(np.arange(first, last), many)
+        nth = np.arange(len(event)) - np.repeat(np.cumsum(many) - many, many)
+        return events.times[event], (done[:-1][event - first] + 1 + nth) * body.step
+
+    def note(self, times: Longs, triples: Longs) -> None:
+        """Count the events, now appended, that come before a window starts to count."""
+        body = self.bodies[-1]
+        if isinstance(body, Range) and body.start is not None:
+            early = int(np.searchsorted(times, body.start))
+            self.unseen_events += early
+            self.unseen_triples += int(triples[:early].sum())
+
+    def _unseen(self, unit: Unit) -> int:
+        return self.unseen_events if unit is Unit.EVENTS else self.unseen_triples
+
+    def _count(self, positions: Longs, unit: Unit) -> Longs:
+        """How many events, or triples, come before each position."""
+        if unit is Unit.EVENTS:
+            return positions
+        counts = np.concatenate([[self.events.triples_before], self.events.counts])
+        found: Longs = counts[positions - self.events.first]
+        return found
+
+    def _position(self, counts: Longs, unit: Unit) -> Longs:
+        """The first position whose event has a count greater than each of these."""
+        if unit is Unit.EVENTS:
+            return counts
+        return self.events.first + np.searchsorted(self.events.counts, counts, side="right").astype(np.int64)
+
+    def _place(self, instants: Longs | int) -> Longs:
+        """The first position whose event comes after each instant."""
+        return self.events.first + np.searchsorted(self.events.times, instants, side="right").astype(np.int64)
+
+
+class Evaluations:
+    """The evaluations of a continuous query, as its events become certain."""
+
+    def __init__(self, windows: Sequence[StreamWindow], report: ReportPolicy) -> None:
+        self._report = report
+        self.streams = tuple(dict.fromkeys(window.stream for window in windows))
+        self._events = {stream: _Events() for stream in self.streams}
+        closed = report.trigger is Trigger.WINDOW_CLOSE
+        self._windows = [_Window(each, self._events[each.stream], closed=closed) for each in windows]
+        self._made = 0
+        self._done: int | None = None
+        """Every instant up to this one has been decided; None before the first event."""
+        self._closed: dict[int, int] = {}
+        """The last closing of each counted window."""
+        self._last = 0
+        """The timestamp of the last event."""
+
+    def step(self, arrived: dict[str, tuple[Longs, Longs]], now: int) -> Period:
+        """The evaluations that became certain.
+
+        ``arrived`` are the times and numbers of triples of new events by stream, in order; events at ``now`` may still come,
+        earlier ones may not. ``now`` is `FOREVER` when the input has ended.
+        """
+        given = [times for times, _ in arrived.values() if len(times)]
+        if given:
+            last = max(int(times[-1]) for times in given)
+            if self._done is None:
+                self._done, self._last = min(int(times[0]) for times in given) - 1, last
+            self._last = max(self._last, last)
+        for stream, (times, triples) in arrived.items():
+            self._events[stream].append(times, triples)
+            for window in self._windows:
+                if window.events is self._events[stream]:
+                    window.note(times, triples)
+        if self._done is None:
+            return self._period(_NOTHING, [None] * len(self._windows))
+        instants, closings, done = self._due(now)
+        period = self._period(instants, closings)
+        self._done = max(self._done, done)
+        self._forget()
+        return period
+
+    def _due(self, now: int) -> tuple[Longs, list[Longs | None], int]:
+        """The instants that are due, the closings of counted windows at them, and up to when all is decided."""
+        assert self._done is not None
+        certain = now - 1
+        nothing: list[Longs | None] = [None] * len(self._windows)
+        match self._report.trigger:
+            case Trigger.CONTENT_CHANGE:
+                found = _distinct([events.between(self._done, certain) for events in self._events.values()])
+                return found[self._changed(found)], nothing, min(certain, self._last)
+            case Trigger.EVERY:
+                period, origin = self._report.every, self._report.start
+                assert period is not None
+                last = int(_multiple(np.array([self._last]), period, origin or 0, closed=False)[0])
+                until = min(certain, last if origin is None else max(last, origin))
+                return _steps(self._done, until, period, origin), nothing, until
+            case Trigger.WINDOW_CLOSE:
+                return self._closings(certain, ended=now == FOREVER)
+
+    def _changed(self, instants: Longs) -> Mask:
+        """At which instants some window holds an event of that very instant."""
+        changed = np.zeros(len(instants), np.bool_)
+        for window in self._windows:
+            low, high = window.ranges(instants)
+            times = window.events.times
+            held = high > low
+            last = times[np.where(held, high - 1 - window.events.first, 0)] if len(times) else instants
+            changed |= held & (last == instants)
+        return changed
+
+    def _closings(self, certain: int, *, ended: bool) -> tuple[Longs, list[Longs | None], int]:
+        """The instants at which windows close, those of counted windows as often as they close there.
+
+        After the last event so far a window of time closes while it holds an event. Whether a later, empty instance closes
+        depends on whether another event comes: up to the first such instant all is decided.
+        """
+        assert self._done is not None
+        until = min(certain, self._last)
+        found, open_since = [], FOREVER
+        for window in self._windows:
+            body = window.stepping
+            if body is None or body.unit is not Unit.TIME:
+                continue
+            assert body.step is not None
+            # Two instances later than one that could hold the last event there is certainly an empty one.
+            reach = min(certain, self._last + body.size + 2 * body.step)
+            mine = _steps(self._done, reach, body.step, body.start)
+            low, high = window.ranges(mine)
+            decided = (mine <= self._last) | (high > low)
+            found.append(mine[decided])
+            open_since = min(open_since, *mine[~decided].tolist(), reach + 1 if reach < certain else FOREVER)
+        done = certain if ended else min(certain, max(open_since - 1, until))
+        counted = {
+            number: window.closings(self._done, min(certain, self._last))
+            for number, window in enumerate(self._windows)
+            if window.counted is not None
+        }
+        times = [each[each <= done] for each in found] + [at for at, _ in counted.values()]
+        instants = np.unique(np.concatenate([_NOTHING, *times]))
+        many = np.ones(len(instants), np.int64)
+        for at, _ in counted.values():
+            here = np.searchsorted(at, instants, side="right") - np.searchsorted(at, instants)
+            many = np.maximum(many, here)
+        evaluated = np.repeat(instants, many)
+        nth = np.arange(len(evaluated)) - np.repeat(np.cumsum(many) - many, many)
+        closings: list[Longs | None] = [None] * len(self._windows)
+        for number, (at, ends) in counted.items():
+            closings[number] = self._nth_closing(number, at, ends, evaluated, nth)
+        return evaluated, closings, done
+
+    def _nth_closing(self, number: int, at: Longs, ends: Longs, evaluated: Longs, nth: Longs) -> Longs:
+        """The closing of a counted window that each evaluation shows: its own there, or the last one, or the last before."""
+        first = np.searchsorted(at, evaluated)
+        last = np.searchsorted(at, evaluated, side="right")
+        shown = np.minimum(first + nth, last - 1)
+        kept = self._closed.get(number, 0)
+        known = np.concatenate([[kept], ends])
+        self._closed[number] = int(known[-1])
+        found: Longs = known[shown + 1]
+        return found
+
+    def _period(self, instants: Longs, closings: list[Longs | None]) -> Period:
+        ranges = [window.ranges(instants, at) for window, at in zip(self._windows, closings, strict=True)]
+        held = np.zeros(len(instants), np.bool_)
+        starts = np.full(len(instants), FOREVER, np.int64)
+        for window, (low, high) in zip(self._windows, ranges, strict=True):
+            here = high > low
+            held |= here
+            times = window.events.times
+            if len(times):
+                first = times[np.where(here, low - window.events.first, 0)]
+                starts = np.where(here, np.minimum(starts, first), starts)
+        starts = np.where(held, starts, instants)
+        kept = held if self._report.non_empty else np.ones(len(instants), np.bool_)
+        made = self._made
+        self._made += int(kept.sum())
+        return Period(
+            made,
+            instants[kept],
+            starts[kept],
+            tuple(low[kept] for low, _ in ranges),
+            tuple(high[kept] for _, high in ranges),
+        )
+
+    def _forget(self) -> None:
+        """Drop the events that no later evaluation can show."""
+        assert self._done is not None
+        after = np.array([self._done + 1])
+        needed: dict[int, int] = {}
+        for number, window in enumerate(self._windows):
+            at = np.array([self._closed.get(number, 0)]) if window.counted is not None else None
+            low, _ = window.ranges(after, at if self._report.trigger is Trigger.WINDOW_CLOSE else None)
+            key = id(window.events)
+            needed[key] = min(needed.get(key, FOREVER), int(low[0]))
+        for events in self._events.values():
+            events.forget(needed[id(events)])
+
+
+def _distinct(times: list[Longs]) -> Longs:
+    """Every time once, in order; each of the arrays is in order."""
+    found = times[0] if len(times) == 1 else np.sort(np.concatenate(times), kind="stable")
+    fresh = np.ones(len(found), np.bool_)
+    fresh[1:] = found[1:] != found[:-1]
+    return found[fresh]
+
+
+def _steps(after: int, until: int, step: int, origin: int | None) -> Longs:
+    """The multiples of a step after one instant and up to another, counted from an origin, which is the first if given."""
+    start = 0 if origin is None else origin
+    first = start + ((after - start) // step + 1) * step
+    if origin is not None:
+        first = max(first, origin)
+    return np.arange(first, until + 1, step, dtype=np.int64)

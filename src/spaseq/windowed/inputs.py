@@ -1,0 +1,100 @@
+"""What a continuous query asks of single events: which triples its windows must hold, and which events there are.
+
+A window needs of every event only the triples that some triple pattern over it may match (SPECTRA's graph summary). Each
+such pattern is matched event by event, wherever the data is; the windows then hold its solutions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pyoxigraph import NamedNode
+
+from spaseq.algebra.expressions import Constant, Var
+from spaseq.algebra.patterns import Bgp, Graph, Node, Pattern, TriplePattern
+from spaseq.algebra.scope import sub_patterns
+from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
+from spaseq.columnar.needs import exists_patterns, needed_predicates
+
+_PLACES: Final = ("s", "p", "o")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A triple pattern over the events of a stream, its variables named by place; None: the events themselves."""
+
+    stream: str
+    triple: TriplePattern | None = None
+
+    @property
+    def pattern(self) -> Pattern:
+        """The graph pattern that events are matched with."""
+        return Bgp(() if self.triple is None else (self.triple,))
+
+    @property
+    def nodes(self) -> tuple[Node, Node, Node]:
+        """The triple's parts: constants, and variables named by place."""
+        assert self.triple is not None
+        predicate = self.triple.predicate
+        assert isinstance(predicate, (Var, Constant))
+        return self.triple.subject, predicate, self.triple.object
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its variables."""
+        return tuple(dict.fromkeys(node.name for node in self.nodes if isinstance(node, Var)))
+
+
+EVERYTHING: Final = TriplePattern(Var("s"), Var("p"), Var("o"))
+
+
+def by_place(triple: TriplePattern) -> TriplePattern:
+    """A triple pattern without path with names by place for its variables, so that equal ones are one."""
+    names: dict[str, Var] = {}
+    nodes: list[Node] = []
+    for place, node in zip(_PLACES, (triple.subject, triple.predicate, triple.object), strict=True):
+        assert isinstance(node, (Var, Constant))
+        nodes.append(names.setdefault(node.name, Var(place)) if isinstance(node, Var) else node)
+    subject, predicate, obj = nodes
+    return TriplePattern(subject, predicate, obj)
+
+
+def triples_for(triple: TriplePattern) -> tuple[TriplePattern, ...]:
+    """The triple patterns, by place, whose triples decide a triple pattern or path."""
+    if not triple.is_path:
+        return (by_place(triple),)
+    needed = needed_predicates(Bgp((triple,)))
+    if needed is None:
+        return (EVERYTHING,)
+    return tuple(TriplePattern(Var("s"), Constant(link), Var("o")) for link in sorted(needed, key=str))
+
+
+def counts_triples(window: StreamWindow) -> bool:
+    """True if a window is counted in triples."""
+    return any(isinstance(body, Range) and body.unit is Unit.TRIPLES for body in window.bodies)
+
+
+def window_inputs(query: WindowQuery) -> tuple[Input, ...]:
+    """Everything that is asked of single events: first the events of every stream, then their triples."""
+    found = [Input(stream) for stream in dict.fromkeys(window.stream for window in query.windows)]
+    found += [Input(window.stream, EVERYTHING) for window in query.windows if counts_triples(window)]
+    found += [source for _, source in window_triples(query.pattern, query.default_windows, query)]
+    return tuple(dict.fromkeys(found))
+
+
+def window_triples(
+    pattern: Pattern, active: tuple[str, ...], query: WindowQuery
+) -> Iterator[tuple[StreamWindow, Input]]:
+    """What a pattern reads of windows; ``active`` are the names of those that make up its active graph."""
+    windows = {window.name: window for window in query.windows}
+    if isinstance(pattern, Graph):
+        name = pattern.name.term if isinstance(pattern.name, Constant) else None
+        active = (name.value,) if isinstance(name, NamedNode) and name.value in windows else ()
+    if isinstance(pattern, Bgp):
+        for triple in pattern.triples:
+            for window in (windows[name] for name in active):
+                yield from ((window, Input(window.stream, each)) for each in triples_for(triple))
+    for part in (*sub_patterns(pattern), *exists_patterns(pattern)):
+        yield from window_triples(part, active, query)

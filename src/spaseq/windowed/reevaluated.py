@@ -1,0 +1,200 @@
+"""What is evaluated anew at every evaluation, because no view can follow it: unbounded paths, LIMIT in a sub-SELECT, NOW()."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from pyoxigraph import Literal, NamedNode
+
+from spaseq.algebra.expressions import Term, Var
+from spaseq.algebra.patterns import Pattern
+from spaseq.algebra.scope import certainly_bound, in_scope
+from spaseq.columnar.frame import Frame
+from spaseq.columnar.kernels.cache import cache_of
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.solve import solve
+from spaseq.columnar.table import Table
+from spaseq.columnar.views import NEVER, Views
+from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
+from spaseq.temporal.instants import XSD, format_instant
+from spaseq.windowed.evaluations import Period
+from spaseq.windowed.inputs import Input
+from spaseq.windowed.timed import Ids, Longs, TimedRows, by_name, id_matrix, lasting
+from spaseq.windowed.views import View
+
+_DATE_TIME = NamedNode(XSD + "dateTime")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Triples as events brought them, with the events' positions and times."""
+
+    ids: Ids
+    position: Longs
+    time: Longs
+
+    def __len__(self) -> int:
+        return len(self.position)
+
+
+_NO_ARRIVALS: Final = Arrivals(np.zeros((0, 3), np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+def _stacked(parts: Sequence[Arrivals]) -> Arrivals:
+    return Arrivals(
+        np.concatenate([part.ids for part in parts]),
+        np.concatenate([part.position for part in parts]),
+        np.concatenate([part.time for part in parts]),
+    )
+
+
+class LiveTriples:
+    """All triples that a window may hold, for what is evaluated anew."""
+
+    def __init__(self, window: int, dictionary: TermDictionary) -> None:
+        self._window, self._dictionary = window, dictionary
+        self._held = _NO_ARRIVALS
+
+    def arrive(self, source: Input, ids: Ids, position: Longs, time: Longs) -> None:
+        """Take what a triple pattern matches in further events."""
+        whole = np.empty((len(ids), 3), np.int32)
+        for place, node in enumerate(source.nodes):
+            if isinstance(node, Var):
+                whole[:, place] = ids[:, source.names.index(node.name)]
+            else:
+                whole[:, place] = cache_of(self._dictionary).constant(node.term)
+        self._held = _stacked([self._held, Arrivals(whole, position, time)])
+
+    def graphs(self, period: Period, first: int, last: int) -> tuple[Arrivals, Longs]:
+        """What is there at some of the evaluations, and at which, counted from ``first``."""
+        low, high = period.low[self._window], period.high[self._window]
+        position = self._held.position
+        rows = [np.flatnonzero((position >= low[at]) & (position < high[at])) for at in range(first, last)]
+        every = np.concatenate([np.zeros(0, np.intp), *rows])
+        found = Arrivals(self._held.ids[every], position[every], self._held.time[every])
+        return found, np.repeat(np.arange(last - first), [len(each) for each in rows])
+
+    def forget(self, period: Period) -> None:
+        """Drop what no later evaluation sees."""
+        kept = self._held.position >= period.low[self._window][-1]
+        if int(kept.sum()) * 2 < len(kept):
+            self._held = Arrivals(self._held.ids[kept], self._held.position[kept], self._held.time[kept])
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def _views(arrivals: Arrivals, owners: Longs, count: int) -> Views:
+    """One graph per evaluation; a triple that came several times is there once, with its latest time."""
+    order = np.lexsort((arrivals.time, *arrivals.ids.T, owners))
+    ids, owners = arrivals.ids[order], owners[order]
+    last = np.ones(len(ids), np.bool_)
+    last[:-1] = (owners[1:] != owners[:-1]) | (ids[1:] != ids[:-1]).any(axis=1)
+    ids, owners = ids[last], owners[last]
+    offsets = np.searchsorted(owners, np.arange(count + 1)).astype(np.int64)
+    subjects, predicates, objects = (np.ascontiguousarray(ids[:, place]) for place in range(3))
+    nothing = np.zeros(count, np.int64)
+    batch = EventBatch(
+        subjects, predicates, objects, offsets, nothing, nothing.astype(np.int16), nothing.astype(np.int32)
+    )
+    return Views(batch, latest=arrivals.time[order][last])
+
+
+def graph_triples(knowledge: Knowledge, name: NamedNode, dictionary: TermDictionary) -> Ids:
+    """The triples of a background graph."""
+    batch = knowledge.views(dictionary).batch
+    graph = knowledge.names.index(name.value)
+    first, last = batch.offsets[graph], batch.offsets[graph + 1]
+    return np.column_stack(
+        [batch.subjects[first:last], batch.predicates[first:last], batch.objects[first:last]]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a pattern is evaluated in: the windows by name, and what the default graph is made of."""
+
+    dictionary: TermDictionary
+    knowledge: Knowledge
+    windows: Mapping[Term, LiveTriples]
+    default_windows: tuple[LiveTriples, ...]
+    default_graphs: tuple[NamedNode, ...]
+    base: str | None = None
+
+    def solutions(
+        self, pattern: Pattern, period: Period, first: int, last: int, now: Literal | None
+    ) -> Table:
+        """The solutions at some of the evaluations, in order."""
+        count = last - first
+        windows = {
+            name: _views(*live.graphs(period, first, last), count) for name, live in self.windows.items()
+        }
+        parts = [(_NO_ARRIVALS, np.zeros(0, np.int64))]
+        parts += [live.graphs(period, first, last) for live in self.default_windows]
+        for name in self.default_graphs:
+            ids = graph_triples(self.knowledge, name, self.dictionary)
+            never = np.full(len(ids) * count, NEVER, np.int64)
+            parts.append(
+                (Arrivals(np.tile(ids, (count, 1)), never, never), np.repeat(np.arange(count), len(ids)))
+            )
+        owners = np.concatenate([own for _, own in parts])
+        default = _views(_stacked([found for found, _ in parts]), owners, count)
+        cache = cache_of(self.dictionary)
+        frame = Frame(default, self.dictionary, cache, self.knowledge, solve, now, self.base, windows=windows)
+        return frame.spread(solve(pattern, frame)).in_event_order()
+
+
+def evaluated(
+    pattern: Pattern, names: Sequence[str], around: Surroundings, period: Period, *, reads_clock: bool
+) -> tuple[Longs, Ids]:
+    """The solutions of a pattern at each of some evaluations, in order: which evaluation, and the ids."""
+    size = 1 + sum(map(len, around.windows.values())) + sum(map(len, around.default_windows))
+    many = 1 if reads_clock else max(settings().reevaluated_triples // size, 1)
+    owners, found = [np.zeros(0, np.int64)], [np.zeros((0, len(names)), np.int32)]
+    for first in range(0, len(period), many):
+        last = min(first + many, len(period))
+        now = None
+        if reads_clock:
+            now = Literal(format_instant(int(period.instants[first])), datatype=_DATE_TIME)
+        table = around.solutions(pattern, period, first, last, now)
+        assert table.events is not None
+        owners.append(period.first + first + table.events.astype(np.int64))
+        found.append(id_matrix(table.columns, names, table.size))
+    return np.concatenate(owners), np.concatenate(found)
+
+
+class ReevaluatedView(View):
+    """A pattern that is evaluated anew; what differs from the evaluation before is what changes."""
+
+    def __init__(
+        self, pattern: Pattern, around: Surroundings, windows: int, *, reads_clock: bool = False
+    ) -> None:
+        self._pattern, self._around, self._windows = pattern, around, windows
+        self._reads_clock = reads_clock
+        self.names = in_scope(pattern)
+        self.certain = certainly_bound(pattern)
+        self._last = np.zeros((0, len(self.names)), np.int32)
+
+    def parts(self) -> tuple[View, ...]:
+        return ()
+
+    def _step(self, period: Period) -> TimedRows:
+        at, ids = evaluated(self._pattern, self.names, self._around, period, reads_clock=self._reads_clock)
+        gone = at + 1 < period.first + len(period)
+        every = np.concatenate([ids, ids[gone], self._last])
+        since = np.concatenate([at, at[gone] + 1, np.full(len(self._last), period.first)])
+        weight = np.repeat(np.array([1, -1]), [len(ids), int(gone.sum()) + len(self._last)])
+        self._last = ids[~gone]
+        order = np.lexsort((*every.T, since))
+        every, since, weight = every[order], since[order], weight[order]
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (since[1:] != since[:-1]) | (every[1:] != every[:-1]).any(axis=1)
+        starts = np.flatnonzero(first)
+        total = np.add.reduceat(weight, starts) if len(starts) else weight
+        kept = starts[total != 0]
+        return lasting(by_name(every[kept], self.names), total[total != 0], since[kept], self._windows)

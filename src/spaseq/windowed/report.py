@@ -1,0 +1,168 @@
+"""What of an evaluation is reported: all solutions, those that appeared, or those that vanished (semantics 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spaseq.algebra.events import AskForm, Form
+from spaseq.algebra.patterns import Distinct, OrderBy, Pattern, Project, Slice
+from spaseq.algebra.windows import Emission
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.table import Table
+from spaseq.windowed.evaluations import Period
+from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows, by_name, id_matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The reported solutions, in order of evaluation: the evaluation's number in its period, and the ids."""
+
+    names: tuple[str, ...]
+    at: Longs
+    ids: Ids
+    truth: bool = True
+    """What an ASK that is reported answers; see `answers`."""
+    answers: Longs | None = None
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
+def outer_operators(pattern: Pattern) -> tuple[Pattern, list[Pattern]]:
+    """The pattern inside ORDER BY or LIMIT and what is then done with its solutions, innermost first; nothing if neither is there."""
+    outer: list[Pattern] = []
+    current, cut = pattern, 0
+    while isinstance(current, (Slice, Distinct, Project, OrderBy)):
+        outer.append(current)
+        if isinstance(current, (Slice, OrderBy)):
+            cut = len(outer)
+        current = current.pattern
+    if not cut:
+        return pattern, []
+    operators = outer[:cut][::-1]
+    return operators[0].pattern, operators  # type: ignore[union-attr]
+
+
+class Reporter:
+    """Follows the solutions of a query and says what is reported of them."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        form: Form,
+        emission: Emission,
+        operators: Sequence[Pattern],
+        results: Sequence[str],
+        evaluator: RowEvaluator,
+        windows: int,
+    ) -> None:
+        self._names, self._results = tuple(names), tuple(results)
+        self._ask = isinstance(form, AskForm)
+        self._emission, self._operators, self._evaluator = emission, tuple(operators), evaluator
+        self._held = Held(names, windows)
+        self._counting = Counting(len(names))
+        self._last = np.zeros((0, len(self._results)), np.int32)
+        """The finished solutions of the evaluation before, in order, where there is something to finish."""
+        self._true = False
+
+    def step(self, rows: TimedRows, period: Period) -> Reported:
+        """What is reported at some evaluations."""
+        counts = self._counting.count(self._held.step(rows, period))
+        if self._ask:
+            reported = self._truths(counts, period)
+        elif self._operators:
+            reported = self._finished(counts, period)
+        elif self._emission is Emission.RSTREAM:
+            at, numbers = self._expanded(counts, period)
+            reported = Reported(self._names, at, self._counting.numbers.ids[numbers])
+        else:
+            reported = self._differences(counts, period)
+        self._counting.forget()
+        return reported
+
+    def _differences(self, counts: Counts, period: Period) -> Reported:
+        change = counts.after - counts.before
+        if self._emission is Emission.DSTREAM:
+            change = -change
+        many = np.maximum(change, 0)
+        at, rows = np.repeat(counts.at, many), np.repeat(counts.rows, many)
+        order = np.argsort(at, kind="stable")
+        return Reported(self._names, at[order] - period.first, self._counting.numbers.ids[rows[order]])
+
+    def _expanded(self, counts: Counts, period: Period) -> tuple[Longs, Rows]:
+        """Every solution at every evaluation, as often as it is there: the evaluation, and the number of the row."""
+        first, last = period.first, period.first + len(period)
+        begins = np.ones(len(counts.rows), np.bool_)
+        begins[1:] = counts.rows[1:] != counts.rows[:-1]
+        ends = np.ones(len(counts.rows), np.bool_)
+        ends[:-1] = begins[1:]
+        # From the beginning to the first change, between changes, and all the time without any.
+        still = np.flatnonzero(self._counting.counts > 0)
+        still = still[~np.isin(still, counts.rows)]
+        row = np.concatenate([counts.rows[begins], counts.rows, still])
+        start = np.concatenate([np.full(int(begins.sum()), first), counts.at, np.full(len(still), first)])
+        following = np.append(counts.at[1:], last)[: len(counts.at)]
+        following[ends] = last
+        end = np.concatenate([counts.at[begins], following, np.full(len(still), last)])
+        many = np.concatenate([counts.before[begins], counts.after, self._counting.counts[still]])
+        length = end - start
+        row, start, many = np.repeat(row, length), np.repeat(start, length), np.repeat(many, length)
+        at = start + np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
+        row, at = np.repeat(row, many), np.repeat(at, many)
+        order = np.lexsort((row, at))
+        return at[order] - first, row[order]
+
+    def _truths(self, counts: Counts, period: Period) -> Reported:
+        total = int(self._counting.counts.sum()) - int((counts.after - counts.before).sum())
+        steps = np.bincount(
+            counts.at - period.first, weights=counts.after - counts.before, minlength=len(period)
+        )
+        truth = (total + np.cumsum(steps.astype(np.int64))) > 0
+        before = np.concatenate([[self._true], truth[:-1]])
+        self._true = bool(truth[-1])
+        if self._emission is Emission.RSTREAM:
+            told = np.arange(len(period))
+        elif self._emission is Emission.ISTREAM:
+            told = np.flatnonzero(truth & ~before)
+        else:
+            told = np.flatnonzero(before & ~truth)
+        nothing = np.zeros((len(told), 0), np.int32)
+        return Reported((), told.astype(np.int64), nothing, answers=truth[told].astype(np.int64))
+
+    def _finished(self, counts: Counts, period: Period) -> Reported:
+        """Sorted, projected, made distinct and cut at every evaluation."""
+        at, numbers = self._expanded(counts, period)
+        columns = by_name(self._counting.numbers.ids[numbers], self._names)
+        table = Table(at.astype(np.int32), columns, len(at))
+        table = self._evaluator.finished(table, len(period), self._operators)
+        assert table.events is not None
+        ids = id_matrix(table.columns, self._results, table.size)
+        at = table.events.astype(np.int64)
+        if self._emission is Emission.RSTREAM:
+            return Reported(self._results, at, ids)
+        bounds = np.searchsorted(at, np.arange(len(period) + 1))
+        told_at, told = [np.zeros(0, np.int64)], [np.zeros((0, ids.shape[1]), np.int32)]
+        for evaluation in range(len(period)):
+            here = ids[bounds[evaluation] : bounds[evaluation + 1]]
+            more, less = (here, self._last) if self._emission is Emission.ISTREAM else (self._last, here)
+            told.append(more[_surplus(more, less)])
+            told_at.append(np.full(len(told[-1]), evaluation))
+            self._last = here
+        return Reported(self._results, np.concatenate(told_at), np.concatenate(told))
+
+
+def _surplus(more: Ids, less: Ids) -> Rows:
+    """The rows of a bag that another one has not, in their order; of equal ones the last."""
+    left: dict[tuple[int, ...], int] = {}
+    for row in map(tuple, less.tolist()):
+        left[row] = left.get(row, 0) + 1
+    found = []
+    for place, row in enumerate(map(tuple, more.tolist())):
+        if left.get(row, 0):
+            left[row] -= 1
+        else:
+            found.append(place)
+    return np.array(found, np.intp)

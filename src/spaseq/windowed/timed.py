@@ -1,0 +1,318 @@
+"""Rows that come and go: solutions with the evaluation from which they are there and the events they rest on.
+
+A row is there from the evaluation ``since`` on, with its weight, until one of the windows it rests on has passed a position of
+``ends``: the oldest event of that window that it needs. A row of negative weight takes back an earlier one from
+``since`` on. So joins need no deletions, and their rows no second look when an event leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from spaseq.settings import settings
+from spaseq.windowed.evaluations import Period
+
+Ids = npt.NDArray[np.int32]
+Longs = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+
+NO_END: Final = 2**62
+"""The end of a row that rests on no event of a window."""
+FAR: Final = 2**62
+"""Later than any evaluation."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRows:
+    """Solutions as columns of ids, each with its weight and its time."""
+
+    columns: dict[str, Ids]
+    weight: Longs
+    since: Longs
+    ends: Longs
+    """A column per window."""
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def take(self, rows: Rows | Mask) -> TimedRows:
+        """Some of the rows."""
+        columns = {name: column[rows] for name, column in self.columns.items()}
+        return TimedRows(columns, self.weight[rows], self.since[rows], self.ends[rows])
+
+    def with_columns(self, columns: dict[str, Ids]) -> TimedRows:
+        """The same rows with other columns."""
+        return TimedRows(columns, self.weight, self.since, self.ends)
+
+    def matrix(self, names: Sequence[str]) -> Ids:
+        """The named columns side by side; one that is missing is unbound."""
+        return id_matrix(self.columns, names, len(self))
+
+
+def id_matrix(columns: Mapping[str, Ids], names: Sequence[str], count: int) -> Ids:
+    """Some columns side by side; one that is missing is unbound."""
+    found = np.zeros((count, len(names)), np.int32)
+    for at, name in enumerate(names):
+        if name in columns:
+            found[:, at] = columns[name]
+    return found
+
+
+def by_name(ids: Ids, names: Sequence[str]) -> dict[str, Ids]:
+    """Columns by name."""
+    return {name: ids[:, place] for place, name in enumerate(names)}
+
+
+def no_rows(names: Sequence[str], windows: int) -> TimedRows:
+    """No row, with these columns."""
+    nothing = np.zeros(0, np.int64)
+    return TimedRows(
+        dict.fromkeys(names, np.zeros(0, np.int32)), nothing, nothing, np.zeros((0, windows), np.int64)
+    )
+
+
+def lasting(columns: dict[str, Ids], weight: Longs, since: Longs, windows: int) -> TimedRows:
+    """Rows that stay until they are taken back."""
+    return TimedRows(columns, weight, since, np.full((len(since), windows), NO_END, np.int64))
+
+
+def stacked(parts: Sequence[TimedRows]) -> TimedRows:
+    """The rows of all parts; an absent column is unbound."""
+    full = [part for part in parts if len(part)]
+    if len(full) <= 1:
+        return full[0] if full else parts[0]
+    names = dict.fromkeys(name for part in full for name in part.columns)
+    columns = {
+        name: np.concatenate([part.columns.get(name, np.zeros(len(part), np.int32)) for part in full])
+        for name in names
+    }
+    return TimedRows(
+        columns,
+        np.concatenate([part.weight for part in full]),
+        np.concatenate([part.since for part in full]),
+        np.concatenate([part.ends for part in full]),
+    )
+
+
+# --- keys -----------------------------------------------------------------------------------------
+
+_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
+_SHIFT: Final = np.uint64(29)
+
+
+def keys_of(ids: Ids) -> Longs:
+    """A number per row of ids: exact for up to two columns, for more a hash whose finds must be compared."""
+    if ids.shape[1] == 0:
+        return np.zeros(len(ids), np.int64)
+    if ids.shape[1] == 1:
+        return ids[:, 0].astype(np.int64)
+    packed = (ids[:, 0].astype(np.int64) << 32) | ids[:, 1]
+    if ids.shape[1] == 2:
+        return packed
+    mixed = packed.astype(np.uint64)
+    for column in range(2, ids.shape[1]):
+        mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX + ids[:, column].astype(np.uint64)
+    return (mixed ^ (mixed >> _SHIFT)).astype(np.int64)
+
+
+class KeyIndex:
+    """The rows of a growing table by key: sorted runs, each at most half as long as the one before it."""
+
+    def __init__(self) -> None:
+        self._runs: list[tuple[Longs, Rows]] = []
+
+    def add(self, keys: Longs, first: int) -> None:
+        """Index further rows, numbered from ``first`` on."""
+        if not len(keys):
+            return
+        order = np.argsort(keys, kind="stable")
+        self._runs.append((keys[order], order + first))
+        while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
+            (left, left_rows), (right, right_rows) = self._runs[-2:]
+            both, rows = np.concatenate([left, right]), np.concatenate([left_rows, right_rows])
+            order = np.argsort(both, kind="stable")
+            self._runs[-2:] = [(both[order], rows[order])]
+
+    def find(self, keys: Longs) -> tuple[Rows, Rows]:
+        """The pairs of (position among the keys asked for, row) with equal keys."""
+        asked, found = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        for known, rows in self._runs:
+            start = np.searchsorted(known, keys)
+            many = np.searchsorted(known, keys, side="right") - start
+            total = int(many.sum())
+            if not total:
+                continue
+            asked.append(np.repeat(np.arange(len(keys)), many))
+            places = np.arange(total) + np.repeat(start - (np.cumsum(many) - many), many)
+            found.append(rows[places])
+        return np.concatenate(asked), np.concatenate(found)
+
+
+class RowNumbers:
+    """Numbers rows of ids: equal rows have one number, for as long as they are kept."""
+
+    def __init__(self, width: int) -> None:
+        self._index = KeyIndex()
+        self.ids = np.zeros((0, width), np.int32)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def number(self, ids: Ids) -> Rows:
+        """The numbers of some rows; new ones are numbered on."""
+        if not len(ids):
+            return np.zeros(0, np.intp)
+        keys = keys_of(ids)
+        order = np.lexsort((*ids.T, keys)) if ids.shape[1] else np.arange(len(ids))
+        ordered = ids[order]
+        fresh = np.ones(len(ids), np.bool_)
+        fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+        distinct, distinct_keys = ordered[fresh], keys[order][fresh]
+        numbers = np.full(len(distinct), -1, np.intp)
+        asked, found = self._index.find(distinct_keys)
+        if distinct.shape[1] > 2:
+            same = (distinct[asked] == self.ids[found]).all(axis=1)
+            asked, found = asked[same], found[same]
+        numbers[asked] = found
+        new = np.flatnonzero(numbers < 0)
+        numbers[new] = len(self.ids) + np.arange(len(new))
+        self._index.add(distinct_keys[new], len(self.ids))
+        self.ids = np.concatenate([self.ids, distinct[new]])
+        result = np.empty(len(ids), np.intp)
+        result[order] = numbers[np.cumsum(fresh) - 1]
+        return result
+
+    def keep(self, kept: Mask) -> Rows:
+        """Forget the others; the result gives for every old number the new one, -1 for a forgotten one."""
+        moved = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.intp)
+        self.ids = self.ids[kept]
+        self._index = KeyIndex()
+        self._index.add(keys_of(self.ids), 0)
+        return moved
+
+
+# --- changes --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """By how much the number of some rows changes, and at which evaluation."""
+
+    ids: Ids
+    weight: Longs
+    at: Longs
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+
+class Held:
+    """The rows of a view that will leave by themselves, and when they do."""
+
+    def __init__(self, names: Sequence[str], windows: int) -> None:
+        self.names = tuple(names)
+        self._ids = np.zeros((0, len(names)), np.int32)
+        self._weight = np.zeros(0, np.int64)
+        self._ends = np.zeros((0, windows), np.int64)
+
+    def __len__(self) -> int:
+        return len(self._weight)
+
+    def step(self, new: TimedRows, period: Period) -> Changes:
+        """What appears and what leaves at these evaluations."""
+        arrived = new.matrix(self.names)
+        ending = (new.ends < NO_END).any(axis=1)
+        if ending.any():
+            self._ids = np.concatenate([self._ids, arrived[ending]])
+            self._weight = np.concatenate([self._weight, new.weight[ending]])
+            self._ends = np.concatenate([self._ends, new.ends[ending]])
+        last = np.array([low[-1] for low in period.low], np.int64)
+        over = (self._ends < last).any(axis=1)
+        if not over.any():
+            return Changes(arrived, new.weight, new.since)
+        gone = self._ends[over]
+        at = np.full(len(gone), len(period), np.int64)
+        for window in range(gone.shape[1]):
+            at = np.minimum(at, period.leaving(window, gone[:, window]))
+        changes = Changes(
+            np.concatenate([arrived, self._ids[over]]),
+            np.concatenate([new.weight, -self._weight[over]]),
+            np.concatenate([new.since, period.first + at]),
+        )
+        left = ~over
+        self._ids, self._weight, self._ends = self._ids[left], self._weight[left], self._ends[left]
+        return changes
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How the counts of numbered rows change: in order of row, then evaluation, with no pair twice."""
+
+    rows: Rows
+    at: Longs
+    before: Longs
+    after: Longs
+
+    def at_evaluation(self, rows: Rows, when: Longs, counts: Longs) -> Longs:
+        """The counts of some rows at some evaluations; ``counts`` are those after all changes."""
+        if not len(self.rows):
+            return counts[rows]
+        begins = np.ones(len(self.rows), np.bool_)
+        begins[1:] = self.rows[1:] != self.rows[:-1]
+        base = counts.copy()
+        base[self.rows[begins]] = self.before[begins]
+        first = min(int(self.at.min()), int(when.min(initial=FAR)))
+        span = max(int(self.at.max()), int(when.max(initial=first))) - first + 1
+        known = self.rows.astype(np.int64) * span + (self.at - first)
+        place = np.searchsorted(known, rows.astype(np.int64) * span + (when - first), side="right") - 1
+        changed = (place >= 0) & (self.rows[place] == rows)
+        return np.where(changed, self.after[place], base[rows])
+
+
+class Counting:
+    """Numbers rows and counts how often each is there."""
+
+    def __init__(self, width: int) -> None:
+        self.numbers = RowNumbers(width)
+        self.counts = np.zeros(0, np.int64)
+
+    def number(self, ids: Ids) -> Rows:
+        """The numbers of some rows."""
+        found = self.numbers.number(ids)
+        grown = len(self.numbers) - len(self.counts)
+        if grown:
+            self.counts = np.concatenate([self.counts, np.zeros(grown, np.int64)])
+        return found
+
+    def count(self, changes: Changes) -> Counts:
+        """Take some changes."""
+        numbers = self.number(changes.ids)
+        order = np.lexsort((changes.at, numbers))
+        numbers, at, weight = numbers[order], changes.at[order], changes.weight[order]
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (numbers[1:] != numbers[:-1]) | (at[1:] != at[:-1])
+        starts = np.flatnonzero(first)
+        if not len(starts):
+            return Counts(numbers, at, at, at)
+        numbers, at, weight = numbers[starts], at[starts], np.add.reduceat(weight, starts)
+        begins = np.ones(len(numbers), np.bool_)
+        begins[1:] = numbers[1:] != numbers[:-1]
+        running = np.cumsum(weight)
+        offset = self.counts[numbers[begins]] - (running - weight)[begins]
+        after = running + offset[np.cumsum(begins) - 1]
+        self.counts[numbers] = after  # the last change of a row is the one that stays
+        return Counts(numbers, at, after - weight, after)
+
+    def forget(self) -> Rows | None:
+        """Drop the rows that are not there, when they may be half of all; the result gives every old number's new one."""
+        kept = self.counts != 0
+        if len(kept) <= 2 * int(kept.sum()) + settings().forgotten_rows:
+            return None
+        self.counts = self.counts[kept]
+        return self.numbers.keep(kept)

@@ -1,0 +1,415 @@
+"""Patterns as views that follow what comes and goes (semantics 3; SPECTRA's incremental evaluation).
+
+A view gives for a period the rows that appear in it, and keeps what it needs to join them with later ones. Joins, filters,
+unions and projections carry the end of a row along. What depends on absence (OPTIONAL, MINUS, NOT EXISTS), on being
+there at all (DISTINCT) or on all rows together (aggregates) looks at every change, and gives rows that it takes back.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from spaseq.algebra.expressions import Expression, Var
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.windowed.contents import WindowContents
+from spaseq.windowed.evaluations import Period
+from spaseq.windowed.row_table import RowTable
+from spaseq.windowed.timed import (
+    NO_END,
+    Counting,
+    Counts,
+    Held,
+    Ids,
+    KeyIndex,
+    Longs,
+    Mask,
+    RowNumbers,
+    Rows,
+    TimedRows,
+    by_name,
+    id_matrix,
+    lasting,
+    no_rows,
+    stacked,
+)
+
+
+class View(ABC):
+    """The solutions of a pattern, followed over the evaluations.
+
+    ``names`` are its variables, ``certain`` those that every solution binds.
+    """
+
+    names: tuple[str, ...]
+    certain: frozenset[str]
+    _period: Period | None = None
+    _rows: TimedRows
+
+    def step(self, period: Period) -> TimedRows:
+        """The rows that appear, or are taken back, at these evaluations; computed once, whoever asks."""
+        if self._period is not period:
+            self._rows = self._step(period)
+            self._period = period
+        return self._rows
+
+    @abstractmethod
+    def _step(self, period: Period) -> TimedRows: ...
+
+    @abstractmethod
+    def parts(self) -> tuple[View, ...]:
+        """The views it reads."""
+
+    def tables(self) -> tuple[RowTable, ...]:
+        """Where it keeps rows."""
+        return ()
+
+
+# --- leaves ---------------------------------------------------------------------------------------
+
+
+class TripleView(View):
+    """The solutions of a triple pattern in one window, under the names of its variables."""
+
+    def __init__(self, names: Sequence[str], contents: WindowContents, windows: int) -> None:
+        self._contents, self._windows = contents, windows
+        self.names = tuple(names)
+        self.certain = frozenset(names)
+
+    def parts(self) -> tuple[View, ...]:
+        return ()
+
+    def _step(self, period: Period) -> TimedRows:
+        del period  # the contents are those of the period
+        triples = self._contents.new
+        ends = np.full((len(triples), self._windows), NO_END, np.int64)
+        ends[:, self._contents.window] = triples.position
+        columns = by_name(triples.ids, self.names)
+        return TimedRows(columns, np.ones(len(triples), np.int64), triples.known, ends)
+
+
+class ConstantView(View):
+    """Solutions that are there from the first evaluation on: inline data, background graphs, the empty pattern."""
+
+    def __init__(self, columns: dict[str, Ids], count: int, windows: int) -> None:
+        self.names = tuple(columns)
+        self.certain = frozenset(name for name, column in columns.items() if column.all())
+        weight, since = np.ones(count, np.int64), np.zeros(count, np.int64)
+        self._all = lasting(columns, weight, since, windows)
+        self._windows = windows
+
+    def parts(self) -> tuple[View, ...]:
+        return ()
+
+    def _step(self, period: Period) -> TimedRows:
+        return self._all if period.first == 0 else no_rows(self.names, self._windows)
+
+
+# --- rows by themselves ---------------------------------------------------------------------------
+
+
+class FilterView(View):
+    """The rows on which a condition holds."""
+
+    def __init__(self, inner: View, condition: Expression, evaluator: RowEvaluator) -> None:
+        self._inner, self._condition, self._evaluator = inner, condition, evaluator
+        self.names, self.certain = inner.names, inner.certain
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _step(self, period: Period) -> TimedRows:
+        rows = self._inner.step(period)
+        if not len(rows):
+            return rows
+        return rows.take(self._evaluator.holds(self._condition, rows.columns, len(rows)))
+
+
+class ExtendView(View):
+    """Rows with the value of an expression."""
+
+    def __init__(self, inner: View, name: str, expression: Expression, evaluator: RowEvaluator) -> None:
+        self._inner, self._name, self._expression, self._evaluator = inner, name, expression, evaluator
+        self.names, self.certain = (*inner.names, name), inner.certain
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _step(self, period: Period) -> TimedRows:
+        rows = self._inner.step(period)
+        if not len(rows):
+            return no_rows(self.names, rows.ends.shape[1])
+        column = self._evaluator.values(self._expression, rows.columns, len(rows))
+        return rows.with_columns({**rows.columns, self._name: column})
+
+
+class ProjectView(View):
+    """Some columns of all rows, under names of their own if asked for."""
+
+    def __init__(self, inner: View, names: dict[str, str]) -> None:
+        self._inner, self._from = inner, names
+        self.names = tuple(names)
+        self.certain = frozenset(name for name, source in names.items() if source in inner.certain)
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _step(self, period: Period) -> TimedRows:
+        rows = self._inner.step(period)
+        unbound = np.zeros(len(rows), np.int32)
+        return rows.with_columns(
+            {name: rows.columns.get(source, unbound) for name, source in self._from.items()}
+        )
+
+
+class UnionView(View):
+    """The rows of several views."""
+
+    def __init__(self, parts: Sequence[View]) -> None:
+        self._parts = tuple(parts)
+        self.names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+        self.certain = frozenset.intersection(*(part.certain for part in parts))
+
+    def parts(self) -> tuple[View, ...]:
+        return self._parts
+
+    def _step(self, period: Period) -> TimedRows:
+        rows = stacked([part.step(period) for part in self._parts])
+        unbound = np.zeros(len(rows), np.int32)
+        return rows.with_columns({name: rows.columns.get(name, unbound) for name in self.names})
+
+
+# --- rows together --------------------------------------------------------------------------------
+
+
+class JoinView(View):
+    """The merged rows of two views that are compatible, while both are there.
+
+    ``overlapping`` asks that a pair has a variable that both bind, as MINUS does.
+    """
+
+    def __init__(self, left: View, right: View, windows: int, *, overlapping: bool = False) -> None:
+        self._sides = (left, right)
+        shared = [name for name in left.names if name in right.names]
+        self._key = [name for name in shared if name in left.certain and name in right.certain]
+        self._loose = [name for name in shared if name not in self._key]
+        self._overlapping = overlapping and not self._key
+        self._tables = tuple(RowTable(side.names, self._key, windows) for side in self._sides)
+        self.names = tuple(dict.fromkeys((*left.names, *right.names)))
+        self.certain = left.certain | right.certain
+        self._windows = windows
+
+    def parts(self) -> tuple[View, ...]:
+        return self._sides
+
+    def tables(self) -> tuple[RowTable, ...]:
+        return self._tables
+
+    def _step(self, period: Period) -> TimedRows:
+        left, right = (side.step(period) for side in self._sides)
+        left_table, right_table = self._tables
+        found = [self._joined(left, right_table, period)]
+        left_table.add(left)
+        found.append(self._joined(right, left_table, period))
+        right_table.add(right)
+        for table in self._tables:
+            table.forget(period)
+        return stacked(found)
+
+    def _joined(self, rows: TimedRows, table: RowTable, period: Period) -> TimedRows:
+        if not len(rows) or not len(table):
+            return no_rows(self.names, self._windows)
+        asked, found = table.find(rows.matrix(self._key))
+        since = np.maximum(rows.since[asked], table.since[found])
+        ends = np.minimum(rows.ends[asked], table.ends[found])
+        there = np.ones(len(since), np.bool_)
+        for window, low in enumerate(period.low):
+            there &= low[since - period.first] <= ends[:, window]
+        there &= self._compatible(rows, table, asked, found)
+        asked, found, since, ends = asked[there], found[there], since[there], ends[there]
+        columns = {}
+        for name in self.names:
+            mine = rows.columns[name][asked] if name in rows.columns else None
+            if name not in table.names:
+                assert mine is not None
+                columns[name] = mine
+                continue
+            theirs = table.ids[found, table.names.index(name)]
+            columns[name] = theirs if mine is None else np.where(mine != 0, mine, theirs)
+        return TimedRows(columns, rows.weight[asked] * table.weight[found], since, ends)
+
+    def _compatible(self, rows: TimedRows, table: RowTable, asked: Rows, found: Rows) -> Mask:
+        fits = np.ones(len(asked), np.bool_)
+        overlaps = np.full(len(asked), not self._overlapping)
+        for name in self._loose:
+            mine, theirs = rows.columns[name][asked], table.ids[found, table.names.index(name)]
+            both = (mine != 0) & (theirs != 0)
+            fits &= ~both | (mine == theirs)
+            overlaps |= both
+        result: Mask = fits & overlaps
+        return result
+
+
+class DistinctView(View):
+    """Every row once, while it is there at all."""
+
+    def __init__(self, inner: View, windows: int) -> None:
+        self._inner = inner
+        self._held = Held(inner.names, windows)
+        self._counting = Counting(len(inner.names))
+        self.names, self.certain = inner.names, inner.certain
+        self._windows = windows
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _step(self, period: Period) -> TimedRows:
+        counts = self._counting.count(self._held.step(self._inner.step(period), period))
+        change = (counts.after > 0).astype(np.int64) - (counts.before > 0)
+        turned = np.flatnonzero(change)
+        ids = self._counting.numbers.ids[counts.rows[turned]]
+        self._counting.forget()
+        return lasting(by_name(ids, self.names), change[turned], counts.at[turned], self._windows)
+
+
+class PartnerView(View):
+    """The rows of a view that have a partner, or that have none: what EXISTS, MINUS and OPTIONAL ask.
+
+    ``pairs`` has a row for every partner of a row, with that row's values in the columns ``copies``.
+    """
+
+    def __init__(
+        self, rows: View, pairs: View, copies: Sequence[str], windows: int, *, partnered: bool
+    ) -> None:
+        self._left, self._pairs, self._partnered = rows, pairs, partnered
+        self.names, self.certain = rows.names, rows.certain
+        self._held, self._held_pairs = Held(rows.names, windows), Held(copies, windows)
+        self._counting = Counting(len(rows.names))
+        self._table = RowTable(rows.names, rows.names, windows)
+        self._windows = windows
+
+    def parts(self) -> tuple[View, ...]:
+        return self._left, self._pairs
+
+    def tables(self) -> tuple[RowTable, ...]:
+        return (self._table,)
+
+    def _step(self, period: Period) -> TimedRows:
+        partners = self._counting.count(self._held_pairs.step(self._pairs.step(period), period))
+        changes = self._held.step(self._left.step(period), period)
+        arrived = lasting(by_name(changes.ids, self.names), changes.weight, changes.at, self._windows)
+        # A row that comes or goes counts if it has, or lacks, a partner when its whole evaluation is known.
+        mine = self._counting.number(changes.ids)
+        have = partners.at_evaluation(mine, changes.at, self._counting.counts) > 0
+        result = [arrived.take(have == self._partnered)]
+        # Those of earlier evaluations appear or vanish as their partners do.
+        turned = np.flatnonzero((partners.before > 0) != (partners.after > 0))
+        sign = np.where((partners.after[turned] > 0) == self._partnered, 1, -1)
+        self._table.add(arrived)
+        asked, found = self._table.find(self._counting.numbers.ids[partners.rows[turned]])
+        earlier = self._table.since[found] < partners.at[turned][asked]
+        asked, found = asked[earlier], found[earlier]
+        result.append(
+            lasting(
+                by_name(self._table.ids[found], self.names),
+                self._table.weight[found] * sign[asked],
+                partners.at[turned][asked],
+                self._windows,
+            )
+        )
+        self._table.forget(period)
+        self._counting.forget()
+        return stacked(result)
+
+
+class GroupView(View):
+    """One row per group of rows with equal keys, made anew when the group changes (SPARQL 1.1, 18.5.1)."""
+
+    def __init__(
+        self,
+        inner: View,
+        keys: Sequence[str],
+        aggregates: tuple[tuple[Var, Expression], ...],
+        evaluator: RowEvaluator,
+        windows: int,
+    ) -> None:
+        self._inner, self._keys, self._aggregates = inner, tuple(keys), aggregates
+        self._evaluator, self._windows = evaluator, windows
+        self.names = (*keys, *(variable.name for variable, _ in aggregates))
+        self.certain = inner.certain & frozenset(keys)
+        self._held = Held(inner.names, windows)
+        self._members = Counting(len(inner.names))
+        self._groups = RowNumbers(len(keys))
+        self._group_of = np.zeros(0, np.intp)
+        self._by_group = KeyIndex()
+        self._result = np.zeros((0, len(self.names)), np.int32)
+        self._there = np.zeros(0, np.bool_)
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _step(self, period: Period) -> TimedRows:
+        counts = self._members.count(self._held.step(self._inner.step(period), period))
+        self._assign_groups()
+        groups, at = self._group_of[counts.rows], counts.at
+        if not self._keys and period.first == 0:  # one group, even without rows
+            groups, at = np.append(groups, 0), np.append(at, 0)
+        touched = np.unique(np.column_stack([groups, at]), axis=0)
+        groups, at = touched[:, 0], touched[:, 1]
+        there, results = self._evaluated(groups, at, counts)
+        rows = self._changes(groups, at, there, results)
+        self._forget()
+        return rows
+
+    def _assign_groups(self) -> None:
+        known, ids = len(self._group_of), self._members.numbers.ids
+        places = [self._inner.names.index(name) for name in self._keys]
+        new = self._groups.number(ids[known:][:, places])
+        self._group_of = np.concatenate([self._group_of, new])
+        self._by_group.add(new.astype(np.int64), known)
+        count = max(len(self._groups), 0 if self._keys else 1)
+        grown = count - len(self._there)
+        self._there = np.concatenate([self._there, np.zeros(grown, np.bool_)])
+        self._result = np.concatenate([self._result, np.zeros((grown, len(self.names)), np.int32)])
+
+    def _evaluated(self, groups: Longs, at: Longs, counts: Counts) -> tuple[Mask, Ids]:
+        """Whether each group is there at an evaluation, and its row."""
+        asked, rows = self._by_group.find(groups)
+        many = counts.at_evaluation(rows, at[asked], self._members.counts)
+        order = np.argsort(asked, kind="stable")
+        asked, rows, many = asked[order], rows[order], many[order]
+        asked, rows = np.repeat(asked, many), np.repeat(rows, many)
+        columns = by_name(self._members.numbers.ids[rows], self._inner.names)
+        events, found = self._evaluator.groups(
+            columns, asked.astype(np.int32), len(groups), self._keys, self._aggregates
+        )
+        there = np.zeros(len(groups), np.bool_)
+        there[events] = True
+        results = np.zeros((len(groups), len(self.names)), np.int32)
+        results[events] = id_matrix(found, self.names, len(events))
+        return there, results
+
+    def _changes(self, groups: Longs, at: Longs, there: Mask, results: Ids) -> TimedRows:
+        """The old rows taken back, the new ones added; evaluations of a group are in order."""
+        first = np.ones(len(groups), np.bool_)
+        first[1:] = groups[1:] != groups[:-1]
+        was_there = np.where(first, self._there[groups], np.roll(there, 1))
+        was = np.where(first[:, None], self._result[groups], np.roll(results, 1, axis=0))
+        self._there[groups] = there
+        self._result[groups] = results
+        changed = (was_there != there) | (was != results).any(axis=1)
+        old, new = np.flatnonzero(changed & was_there), np.flatnonzero(changed & there)
+        ids = np.concatenate([was[old], results[new]])
+        weight = np.repeat(np.array([-1, 1]), [len(old), len(new)])
+        return lasting(by_name(ids, self.names), weight, np.concatenate([at[old], at[new]]), self._windows)
+
+    def _forget(self) -> None:
+        moved = self._members.forget()
+        if moved is None:
+            return
+        kept = moved >= 0
+        self._group_of = self._group_of[kept]
+        self._by_group = KeyIndex()
+        self._by_group.add(self._group_of.astype(np.int64), 0)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, deque
 from collections.abc import Iterable
 from dataclasses import replace
 
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from pyoxigraph import NamedNode, Quad, QuerySolutions, Store, Triple
 
 from spaseq.algebra.windows import (
@@ -29,6 +31,7 @@ from spaseq.model.terms import BlankScopes
 from spaseq.reference.continuous import answer_at, window_answers
 from spaseq.reference.evaluations import Evaluation, evaluations
 from spaseq.reference.sparql import Solution
+from support.continuous import followed_answers
 from support.window_scenarios import HALF, WindowScenario, window_scenarios
 
 FEWER = settings(max_examples=settings.default.max_examples // 2)
@@ -271,3 +274,26 @@ def test_the_instants_are_those_that_a_clock_would_find(scenario: WindowScenario
 def _closes(body: Range, t: int) -> bool:
     assert body.step is not None
     return (t - (body.start or 0)) % body.step == 0 and (body.start is None or t >= body.start)
+
+
+# --- views: what is followed equals what is evaluated at every instant -------------------------------------
+
+
+@given(window_scenarios(), st.integers(0, 1000))
+def test_views_report_what_the_reference_does(scenario: WindowScenario, seed: int) -> None:
+    """Whatever the pieces in which the input comes; blank nodes that a template or BNODE makes have labels of their own."""
+    query = compile_windows(scenario.query)
+    events = _localised(scenario.events)
+    wanted = window_answers(query, events, scenario.knowledge)
+    found = followed_answers(query, events, scenario.knowledge, seed=seed)
+    assert [match.time for match in found] == [match.time for match in wanted]
+    assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
+
+
+def _shown(match: Match) -> tuple[object, ...]:
+    def plain(text: object) -> str:
+        return re.sub(r"_:\S+", "_:b", str(text))
+
+    bindings = tuple(sorted((name, plain(term)) for name, term in match.bindings.items()))
+    triples = None if match.triples is None else tuple(sorted(map(plain, match.triples)))
+    return match.time, match.start, bindings, triples, match.boolean

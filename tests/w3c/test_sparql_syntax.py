@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Store
 
 from spaseq.errors import QueryError
+from spaseq.languages.rsepql.dialect import parse_rsepql
+from spaseq.languages.rsepql.printer import format_rsepql
 from spaseq.syntax import format_query, parse_sparql
 
 SUITES = Path(__file__).resolve().parents[2].parent / "shared" / "w3c" / "sparql11"
@@ -76,11 +79,26 @@ def test_a_valid_query_parses_and_survives_printing(case: SyntaxCase) -> None:
     assert parse_sparql(format_query(query), str(case)) == query
 
 
+@pytest.mark.parametrize("case", VALID, ids=str)
+def test_a_valid_query_is_one_over_everything_so_far(case: SyntaxCase) -> None:
+    """The grammar of queries over windows has all of SPARQL 1.1; SERVICE and DESCRIBE are refused by name."""
+    refused = {"SPQ401", "SPQ403"} if re.search("SERVICE|DESCRIBE", case.text, re.IGNORECASE) else set()
+    found = set()
+    try:
+        query = parse_rsepql(case.text, name=str(case), base="http://base.invalid/")
+        assert parse_rsepql(format_rsepql(query)) == query
+    except QueryError as error:
+        found = {error.code}
+    assert found <= refused
+
+
 @pytest.mark.parametrize("case", INVALID, ids=str)
 def test_an_invalid_query_is_rejected_with_a_place(case: SyntaxCase) -> None:
     """Negative syntax tests raise an error that points into the text."""
     with pytest.raises(QueryError) as caught:
         parse_sparql(case.text, str(case))
+    with pytest.raises(QueryError):
+        parse_rsepql(case.text, base="http://base.invalid/")
     assert 1 <= caught.value.line <= case.text.count("\n") + 1
 
 

@@ -13,7 +13,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 
 from spaseq.algebra.events import AskForm, ConstructForm, SelectForm
 from spaseq.algebra.expressions import Call, Constant, FunctionCall, Term, Var
-from spaseq.algebra.patterns import Graph, Join, Pattern, Union, Values
+from spaseq.algebra.patterns import Distinct, Graph, Join, Pattern, Union, Values
 from spaseq.algebra.windows import Emission, WindowQuery
 from spaseq.errors import InvalidArgument, Span, listed
 from spaseq.model.events import GraphEvent
@@ -90,6 +90,8 @@ def _grounded(node: Any, active: str, windows: frozenset[str], named: Iterable[s
                 for name in named
             ]
             return reduce(Union, choices) if choices else Join(Values((variable,), ()), inner)
+        case Distinct(inner):
+            return Distinct(within(inner))  # REDUCED, too: which duplicates it may keep is left open
         case Call("NOW"):
             return Constant(now)
         case Call("TIMESTAMP", arguments):

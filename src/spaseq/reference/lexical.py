@@ -40,7 +40,6 @@ AGGREGATES = ("MIN", "MAX", "SUM", "AVG", "GROUP_CONCAT")
 """Aggregates whose results keep the spelling of terms, or the size of numbers."""
 TIMESTAMP = "urn:spaseq:function:timestamp:"
 """Begins the names of functions of three terms: the time of a triple in a graph (semantics 3.3)."""
-STRING_CAST = "http://www.w3.org/2001/XMLSchema#string"
 
 Wrap = Callable[[Term], Term]
 
@@ -124,8 +123,6 @@ def _value(node: Expression, wrap: Wrap) -> Expression:
             return replace(node, arguments=tuple(_term(argument, wrap) for argument in arguments))
         case Call("STR", arguments):
             return _lexical(arguments[0], wrap)
-        case FunctionCall(Constant(NamedNode(value=iri)), (argument,)) if iri == STRING_CAST:
-            return _lexical(argument, wrap)
         case FunctionCall(Constant(NamedNode(value=iri)), arguments) if iri.startswith(TIMESTAMP):
             return replace(node, arguments=tuple(_term(argument, wrap) for argument in arguments))
         case Compare(op, left, right) | Arithmetic(op, left, right):

@@ -52,7 +52,7 @@ def functions() -> dict[NamedNode, Callable[..., Term | None]]:
 def computed(name: str, *terms: Term) -> Term | None:
     """The value of an operator, a function or a cast; None is an error."""
     if any(isinstance(term, BlankNode) for term in terms):
-        return _by_identity(name, terms[0] == terms[-1])
+        return Literal(False) if name == "ISNUMERIC" else _by_identity(name, terms[0] == terms[-1])
     answer = asked(_question(name, len(terms)), *terms)
     numbers = [exact(term) for term in terms]
     if name == "ISNUMERIC":

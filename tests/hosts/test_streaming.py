@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ WHERE {{ SEQ ({seq}) DEFINE GPM A ON S {{ ?k :a ?v }} DEFINE GPM B ON S {{ ?k :b
 PAIRS = QUERY.format(form="SELECT ?k ?v ?w", seq="A ; B")
 SCHEMA = "time bigint, triples array<struct<s:string,p:string,o:string>>, stream string, promise boolean"
 
+KAFKA = "topic string, partition int, offset bigint"
+
 Event = tuple[float | None, str, str]
 """Seconds, property, key; no property for a promise, no time for the end."""
 
@@ -42,11 +44,13 @@ class Feed:
     """Micro-batches as files, a query over them, and what came out."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark, self.folder, self.count = spark, folder, 0
+        self.spark, self.folder, self.count, self.rows = spark, folder, 0, 0
         (folder / "in").mkdir()
 
-    def add(self, events: list[Event], stream: str = "http://ex.org/s") -> Feed:
-        """One more micro-batch."""
+    def add(
+        self, events: list[Event], stream: str = "http://ex.org/s", partitions: Sequence[int] = ()
+    ) -> Feed:
+        """One more micro-batch, perhaps of partitions of Kafka."""
         lines = []
         for seconds, name, key in events:
             triples = (
@@ -56,6 +60,9 @@ class Feed:
             )
             time = None if seconds is None else round(seconds * 1_000_000)
             row = {"time": time, "triples": triples, "stream": stream, "promise": not name}
+            if partitions:
+                row |= {"topic": "t", "partition": partitions[len(lines)], "offset": self.rows}
+                self.rows += 1
             lines.append(json.dumps(row) + "\n")
         file = self.folder / "in" / f"{self.count:04d}.json"
         file.write_text("".join(lines))
@@ -65,8 +72,9 @@ class Feed:
 
     def frame(self) -> DataFrame:
         """The events as a streaming DataFrame, a file at a time."""
+        schema = f"{SCHEMA}, {KAFKA}" if self.rows else SCHEMA
         read = (
-            self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(self.folder / "in"))
+            self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).json(str(self.folder / "in"))
         )
         return read.withColumn("time", F.timestamp_micros("time"))
 
@@ -131,18 +139,59 @@ def test_ties_of_the_latest_instant_and_microseconds_are_kept(feed: Feed) -> Non
     assert not any(report["observedMetrics"]["spaseq_late"]["late"] for report in reports)
 
 
-def test_late_events_are_counted_and_quarantined(feed: Feed) -> None:
-    """Each once, however many partitions its mappings would have gone to, and also if it matches nothing."""
+def test_late_events_are_counted_and_kept_and_do_not_end_the_query(feed: Feed) -> None:
+    """Each once, however many partitions its mappings would have gone to, and also if it matches nothing.
+
+    Bad input ends it, as is the default, and ``on_late`` can make late events do so.
+    """
     feed.add([(10, "a", "k")]).add([(7, "a", "k"), (7, "nothing", "k"), (8, "a", "k")]).add(
         [(12, "b", "k"), (None, "", "")]
     )
     place = str(feed.folder / "late")
-    reports = feed.run(lateness="2s", on_bad_input="quarantine", quarantine=place)
+    reports = feed.run(lateness="2s", quarantine=place)
     assert [report["observedMetrics"]["spaseq_late"]["late"] or 0 for report in reports] == [0, 2, 0]
     kept = list(quarantined(place))
     assert len(kept) == 2
     assert all("the watermark has reached 1970-01-01T00:00:08Z" in str(each["reason"]) for each in kept)
     assert feed.found() == [(8, 12), (10, 12)]
+    (feed.folder / "again").mkdir()
+    strict = Feed(feed.spark, feed.folder / "again").add([(10, "a", "k")]).add([(7, "a", "k")])
+    with pytest.raises(Exception, match="STREAM_FAILED") as failed:
+        strict.run(on_late="fail")
+    assert "late: its time is 1970-01-01T00:00:07Z" in str(problem_of(failed.value))
+
+
+def test_every_partition_of_kafka_has_its_own_watermark(spark: SparkSession, tmp_path: Path) -> None:
+    """One that is read more slowly than the others is waited for; what is late is named by topic, partition and offset."""
+    found = []
+    for name, options in (("each", {}), ("all", {"watermark_by": []})):
+        (tmp_path / name).mkdir()
+        feed = Feed(spark, tmp_path / name)
+        feed.add([(1, "a", "k"), (20, "c", "k"), (1, "c", "j")], partitions=(0, 0, 1))
+        feed.add([(2, "b", "k")], partitions=(1,)).add([(None, "", "")])
+        feed.run(quarantine=str(tmp_path / "late" / name), **options)
+        found.append(feed.found())
+    assert found == [[(1, 2)], []]
+    assert list(quarantined(tmp_path / "late" / "each")) == []
+    late = sorted((each["source"], each["position"]) for each in quarantined(tmp_path / "late" / "all"))
+    assert late == [("t/1", 3)]
+
+
+def test_a_negation_at_the_end_is_decided_while_the_stream_is_silent(feed: Feed) -> None:
+    """Event time passes as the wall clock does when nothing has come for long enough."""
+    text = QUERY.format(form="SELECT ?k", seq="A ; B!").replace("10 SECONDS", "1 SECONDS")
+    feed.add([(1, "a", "k")])
+    answers = sps.match(text, feed.frame(), close_after="1 second")
+    feed.schema = answers.schema
+    writer = answers.writeStream.format("parquet").option("path", str(feed.folder / "out"))
+    query = writer.option("checkpointLocation", str(feed.folder / "checkpoint")).start()
+    try:
+        written = feed.folder / "out" / "_spark_metadata" / "0"
+        while query.isActive and not (written.exists() and feed.found()):
+            query.awaitTermination(0.2)
+    finally:
+        query.stop()
+    assert feed.found() == [(1, 2)]
 
 
 def test_a_promise_lets_time_pass_without_events(feed: Feed) -> None:

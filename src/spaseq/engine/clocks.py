@@ -1,8 +1,6 @@
 """How far the time of several streams has come (docs/reference/cli.md, ``--lateness`` and ``--idle-after``).
 
-Each stream has a watermark of its own: its latest event less the lateness. The watermark of all is the least of
-them, so that a slow stream is waited for. A stream without events for some time of the wall clock is idle and
-is not waited for until it speaks again. If all are idle the latest of them counts.
+The rule is that of `spaseq.temporal.watermarks`, with a front per stream.
 """
 
 from __future__ import annotations
@@ -12,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from spaseq.engine.reorder import BEFORE_ALL
 from spaseq.model.batch import EventBatch
+from spaseq.temporal.watermarks import BEFORE_ALL, Front, watermark
 
 
 def wall_microseconds() -> int:
@@ -34,7 +32,7 @@ class StreamClocks:
     ) -> None:
         self._streams = tuple(streams)
         self._lateness = lateness
-        self._idle_after = idle_after / 1_000_000
+        self._idle_after = idle_after
         self._clock = clock
         known = latest or {}
         self._latest = [known.get(stream, BEFORE_ALL) for stream in self._streams]
@@ -58,10 +56,9 @@ class StreamClocks:
     def watermark(self) -> int:
         """The instant before which no event is waited for."""
         now = self._clock()
-        waited = [
-            latest
+        fronts = [
+            Front(max(latest - self._lateness, BEFORE_ALL), round((now - heard) * 1_000_000))
             for latest, heard in zip(self._latest, self._heard, strict=True)
-            if now - heard < self._idle_after
         ]
-        front = min(waited) if waited else max(self._latest)
-        return front - self._lateness if front > BEFORE_ALL + self._lateness else BEFORE_ALL
+        found = watermark(fronts, idle_after=self._idle_after)
+        return BEFORE_ALL if found is None else found

@@ -16,6 +16,7 @@ from spaseq.planner.distribution import Unit
 from spaseq.planner.program import Program, build_program
 from spaseq.spark.shared_folder import BadPolicy, SharedFolder
 from spaseq.spark.shuffle.routing import Routing, routing_of
+from spaseq.spark.shuffle.watermark import Pace
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class Job:
     max_memory: int | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
     bad: BadPolicy = field(default_factory=BadPolicy)
+    late: BadPolicy = field(default_factory=lambda: BadPolicy("skip"))
+    """What becomes of events that come after the watermark has passed them; they are counted in any case."""
     lateness: int = 0
     lag: int | None = None
     places: tuple[int, ...] = ()
@@ -76,9 +79,16 @@ class Job:
     counts: SharedFolder | None = None
     """A folder in which tasks leave what they have counted."""
     idle_after: int | None = None
-    """Microseconds without events after which a stream is not waited for; None: it is always waited for."""
+    """Microseconds without events after which a source is not waited for; None: it is always waited for."""
+    close_after: int | None = None
+    """Microseconds of silence of all sources after which event time passes as the wall clock does; None: it does not."""
     max_lead: int | None = None
     """Microseconds by which an event may be ahead of the wall clock; None: any time is accepted."""
+
+    @property
+    def pace(self) -> Pace:
+        """How long sources are waited for."""
+        return Pace(self.lateness, self.lag, self.idle_after, self.close_after)
 
     @property
     def streaming(self) -> bool:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import BooleanType, StructType, TimestampType
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.inputs import as_duration
 from spaseq.engine.session import as_knowledge, as_query, wall_clock
-from spaseq.errors import InvalidArgument, described
+from spaseq.errors import InvalidArgument, described, listed
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.operators.machine import check_limits
 from spaseq.planner.compiled import CompiledQuery
@@ -27,10 +27,10 @@ from spaseq.spark.output.native import as_native
 from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
 from spaseq.spark.shared_folder import Directory, SharedFolder, bad_policy
 from spaseq.spark.shuffle.routing import BUCKETS, bucket_places
-from spaseq.spark.sources.event_files import FileParts, parts_behind
+from spaseq.spark.sources.event_files import FileParts, clock_ticks, parts_behind
 from spaseq.spark.sources.graph_values import checked_syntax
 from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, parallel_tasks, workers_like_us
-from spaseq.spark.stages.gpm_stage import MatchParts, MatchRows
+from spaseq.spark.stages.gpm_stage import MatchClock, MatchParts, MatchRows
 from spaseq.spark.stages.sequence_stage import SequenceStage
 from spaseq.spark.state.processor import OUTPUT, SequenceProcessor
 from spaseq.spark.state.stream_stage import UnpackAnswers
@@ -64,9 +64,14 @@ class MatchOptions:
     stream_lag: str | int | None = None
     idle_after: str | int | None = None
     max_lead: str | int | None = None
+    on_late: str | None = None
+    close_after: str | int | None = None
+    watermark_by: str | Sequence[str] | None = None
     metrics: Observation | str | None = None
     punctual: bool = False
     """True if the input itself makes sure that nothing comes late, as a schedule does."""
+    ticks: bool = False
+    """True if the input itself tells the wall clock while it is silent."""
     counts: SharedFolder | None = None
     """A folder in which tasks leave what they have counted (`spaseq.spark.output.tallies`)."""
 
@@ -90,6 +95,9 @@ def match(
     stream_lag: str | int | None = None,
     idle_after: str | int | None = None,
     max_lead: str | int | None = None,
+    on_late: str | None = None,
+    close_after: str | int | None = None,
+    watermark_by: str | Sequence[str] | None = None,
     metrics: Observation | str | None = None,
 ) -> DataFrame:
     """The answers of a query over streams.
@@ -108,10 +116,16 @@ def match(
     divided by its cores) bound the state of each.
 
     On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
-    slowest stream, ``lateness`` behind its latest event; a stream that is more than ``stream_lag`` of event time
-    behind the fastest is not waited for, nor is one without events for ``idle_after`` of the wall clock, which
-    is known of streams of `read_events` with the same option. Later events are bad input, and so are those that are more
-    than ``max_lead`` ahead of the wall clock. ``metrics`` names what
+    slowest source, ``lateness`` behind its latest event; one that is more than ``stream_lag`` of event time
+    behind the fastest is not waited for, nor is one without events for ``idle_after`` of the wall clock. A source is
+    a stream, or of a stream with the columns ``topic`` and ``partition`` each partition of Kafka; ``watermark_by`` names the
+    columns that tell sources apart (``"source"``: each file of `read_events`), ``[]`` none. If all have been silent for
+    ``close_after`` of the wall clock, event time passes as the wall clock does, so that windows end and a negation at the
+    end of a sequence is decided.
+
+    Events that come after the watermark are left out and counted; ``on_late`` keeps them in files of the directory
+    ``quarantine`` (``quarantine``, the default if there is one), only counts them (``skip``) or ends the query (``fail``).
+    Events that are more than ``max_lead`` ahead of the wall clock are bad input. ``metrics`` names what
     `DataFrame.observe` reports: ``events`` and ``bad``, and under the name with ``_late`` appended ``late``. Without it
     a streaming query reports them under a name that begins with ``spaseq_``.
     """
@@ -130,6 +144,9 @@ def match(
         stream_lag=stream_lag,
         idle_after=idle_after,
         max_lead=max_lead,
+        on_late=on_late,
+        close_after=close_after,
+        watermark_by=watermark_by,
         metrics=metrics,
     )
     form = compiled.form
@@ -259,6 +276,8 @@ def _job(
         raise InvalidArgument(f"`partitions` must be at least 1, not {buckets}")
     check_limits(options.max_runs, options.max_memory)
     tasks, streams = make_tasks(queries, buckets, streaming=streaming)
+    # A streaming query that fails of late events fails again at every restart.
+    late_default = "skip" if options.quarantine is None else "quarantine"
     known = as_knowledge(knowledge, rdfs=options.rdfs)
     for task in tasks:
         known.require(task.program.query.knowledge[0])
@@ -277,14 +296,20 @@ def _job(
             keep_names=options.provenance or any(task.program.reads_names for task in tasks),
         ),
         bad_policy(options.on_bad_input or "fail", options.quarantine),
+        bad_policy(options.on_late or late_default, options.quarantine),
         as_duration(options.lateness, "lateness"),
-        None if options.stream_lag is None else as_duration(options.stream_lag, "stream_lag"),
+        _duration(options.stream_lag, "stream_lag"),
         bucket_places(buckets) if streaming else (),
         options.punctual,
         options.counts,
-        None if options.idle_after is None else as_duration(options.idle_after, "idle_after"),
-        None if options.max_lead is None else as_duration(options.max_lead, "max_lead"),
+        _duration(options.idle_after, "idle_after"),
+        _duration(options.close_after, "close_after"),
+        _duration(options.max_lead, "max_lead"),
     )
+
+
+def _duration(given: str | int | None, name: str) -> int | None:
+    return None if given is None else as_duration(given, name)
 
 
 def _default_buckets(spark: SparkSession) -> int:
@@ -309,7 +334,8 @@ def _matched(
             raise InvalidArgument("one DataFrame for all streams needs a column `stream`")
         numbers = {iri: number for number, iri in enumerate(job.streams)}
         rows, syntax = _rows(streams, options, with_stream=True)
-        return rows.mapInArrow(MatchRows(shared, numbers, syntax), BLOCKS)
+        frames = [rows.mapInArrow(MatchRows(shared, numbers, syntax), BLOCKS)]
+        return reduce(DataFrame.unionAll, [*frames, *_clock(streams, job, shared, options)])
     numbers = stream_numbers(queries, job.streams, streams)
     frames = []
     for name, stream in streams.items():
@@ -317,11 +343,35 @@ def _matched(
         if parts is not None:
             if options.on_bad_input is not None:
                 parts = replace(parts, files=replace(parts.files, bad=job.bad))
-            frames.append(parts.frame.mapInArrow(MatchParts(shared, numbers[name], parts), BLOCKS))
+            by_file = _by_file(options)
+            stage = MatchParts(shared, numbers[name], parts, by_file=by_file)
+            frames.append(parts.frame.mapInArrow(stage, BLOCKS))
         elif isinstance(stream, DataFrame):
             rows, syntax = _rows(stream, options, with_stream=False)
             frames.append(rows.mapInArrow(MatchRows(shared, numbers[name], syntax), BLOCKS))
-    return reduce(DataFrame.unionAll, frames)
+    return reduce(DataFrame.unionAll, [*frames, *_clock(frames[0], job, shared, options)])
+
+
+def _clock(frame: DataFrame, job: Job, shared: Broadcast[Job], options: MatchOptions) -> list[DataFrame]:
+    """The wall clock as a stream of its own, if silence matters: Spark does nothing while there is no input."""
+    waits = [each for each in (job.idle_after, job.close_after) if each is not None]
+    if not frame.isStreaming or options.ticks or not waits:
+        return []
+    ticks = clock_ticks(frame.sparkSession, max(min(waits), 1_000_000))
+    return [ticks.mapInArrow(MatchClock(shared), BLOCKS)]
+
+
+def _by_file(options: MatchOptions) -> bool:
+    """True if every file of `read_events` has a watermark of its own."""
+    wanted = options.watermark_by
+    if wanted is None or not list(wanted):
+        return False
+    if wanted != "source" and list(wanted) != ["source"]:
+        raise InvalidArgument(
+            f"a DataFrame that comes straight from read_events has a watermark by stream or by file, "
+            f'`watermark_by="source"`, not by {described(wanted)}'
+        )
+    return True
 
 
 def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tuple[DataFrame, str | None]:
@@ -358,4 +408,36 @@ def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tupl
         columns.append(F.col("promise"))
     if with_stream:
         columns.append(F.col("stream"))
+    if frame.isStreaming:
+        columns += _origin_columns(frame, options)
     return frame.select(*columns), syntax
+
+
+_KAFKA: Final = ("topic", "partition")
+
+
+def _origin_columns(frame: DataFrame, options: MatchOptions) -> list[Column]:
+    """What is known of the rows of a stream besides their events: the wall clock, their sources, where they come from."""
+    # Spark notes the clock of a micro-batch before it runs, so one that is repeated has the same.
+    found = [F.unix_micros(F.current_timestamp()).alias("clock")]
+    names = set(frame.columns)
+    by = options.watermark_by
+    if by is None:
+        by = _KAFKA if names.issuperset(_KAFKA) else ()
+    wanted = (by,) if isinstance(by, str) else tuple(by)
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InvalidArgument(f"watermark_by= names {listed(missing)}, which the DataFrame does not have")
+    if wanted:
+        found.append(_label(wanted).alias("part"))
+    for origin, position in ((_KAFKA, "offset"), (("source",), "position")):
+        if names.issuperset(origin):
+            found.append(_label(origin).alias("origin"))
+            if position in names:
+                found.append(F.col(position).cast("bigint").alias("position"))
+            break
+    return found
+
+
+def _label(names: tuple[str, ...]) -> Column:
+    return F.concat_ws("/", *(F.col(name).cast("string") for name in names))

@@ -35,7 +35,7 @@ BLOCKS: Final = StructType(
 CONTROL: Final = -1
 """The number in place of a query's for rows that say how far the streams have come, and for counts."""
 CLOCKS: Final = 1 << 24
-"""Added to the number of a query for blocks that name all events of its streams, to decide which are late."""
+"""The number in place of a query's for blocks that name all events, to decide which are late."""
 
 ARROW_BLOCKS: Final = pa.schema(
     [

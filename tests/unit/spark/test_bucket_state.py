@@ -56,11 +56,17 @@ class Stream:
     """One bucket of one query, fed micro-batch by micro-batch."""
 
     def __init__(
-        self, seq: str, window: str = "WITHIN 30 SECONDS SLIDING", partition: str = "", **job: object
+        self,
+        seq: str,
+        window: str = "WITHIN 30 SECONDS SLIDING",
+        partition: str = "",
+        copies: int = 1,
+        **job: object,
     ) -> None:
         gpms = " ".join(text for name, text in GPMS.items() if name in seq)
         text = QUERY.format(seq=seq, window=window, partition=partition, gpms=gpms)
-        tasks, streams = make_tasks({"q": compile_query(text)}, 1, streaming=True)
+        query = compile_query(text)
+        tasks, streams = make_tasks({f"q{i}": query for i in range(copies)}, 1, streaming=True)
         self.job = Job("test", tasks, streams, 1, bad=BadPolicy("skip"), places=(0,), **job)  # type: ignore[arg-type]
         self.mapper = Mapper(self.job)
         self.store = Store()
@@ -95,7 +101,8 @@ class Stream:
         if events:
             batch = self.batch(events)
             arrivals = np.arange(len(events), dtype=np.int64)
-            given.blocks = {0: [block for _, _, block in self.mapper.blocks(batch, arrivals, "")]}
+            for query, _, block in self.mapper.blocks(batch, arrivals, ""):
+                given.blocks.setdefault(query, []).append(block)
             given.progress.see(STREAM, max(time for time, _, _, _ in events))
         if end:
             given.progress.promise(STREAM, 2**63 - 1)
@@ -227,26 +234,29 @@ def test_a_small_micro_batch_writes_little_of_a_large_state() -> None:
     assert stream.store.written - before < full / 20
 
 
-def test_late_events_are_left_out_and_counted() -> None:
-    """They came after the watermark had passed them."""
-    stream = Stream("A ; B", lateness=2 * SECOND)
+@pytest.mark.parametrize("copies", [1, 2])
+def test_late_events_are_left_out_and_counted_once(copies: int) -> None:
+    """They came after the watermark had passed them, however many queries see them."""
+    stream = Stream("A ; B", lateness=2 * SECOND, copies=copies)
     list(stream.feed([(10 * SECOND, "a", "k", "1")]))
     given = stream.batch([(7 * SECOND, "a", "k", "late"), (8 * SECOND, "a", "k", "in time")])
-    blocks = [block for _, _, block in stream.mapper.blocks(given, np.arange(2), "")]
+    blocks: dict[int, list[Block]] = {}
+    for query, _, block in stream.mapper.blocks(given, np.arange(2), ""):
+        blocks.setdefault(query, []).append(block)
     clock = Block(
         given.times, given.streams, np.array([4, 5]), np.ones(2, np.int32), np.zeros((0, 32), np.uint8),
-        blocks[0].pairs, (), pa.array(["line file.nq"], pa.large_string()),
+        blocks[0][0].pairs, (), pa.array(["line file.nq"], pa.large_string()),
     )  # fmt: skip
     work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), Place())
     told: list[str] = []
-    given = Input(blocks={0: blocks}, clocks={0: [clock]})
+    given = Input(blocks=blocks, clocks=[clock])
     list(work.run(given, RowForm(together=False), _Told(told)))  # type: ignore[arg-type]
     assert work.late == 1
     assert told == [
         "file.nq:4: late: its time is 1970-01-01T00:00:07Z, and the watermark has reached 1970-01-01T00:00:08Z"
     ]
     answers = list(stream.feed([(20 * SECOND, "b", "k", "9")], end=True))
-    assert sorted(row[3] for row in answers) == ['"1"', '"in time"']
+    assert sorted(row[3] for row in answers) == sorted(['"1"', '"in time"'] * copies)
 
 
 class _Told:

@@ -105,7 +105,8 @@ class MicroBatches:
             )
             for iri, paths in self._run.inputs.items()
         }
-        return frames, {"lateness": request.input.lateness or 0, "idle_after": request.idle_after}
+        more = {"lateness": request.input.lateness or 0, "idle_after": request.idle_after, "ticks": True}
+        return frames, more
 
     def _scheduled(self) -> tuple[dict[str, DataFrame | FileParts], dict[str, Any]]:
         path = self._folder / SCHEDULE

@@ -227,6 +227,7 @@ class SparkRun:
             "max_runs": self.request.max_runs,
             "max_memory": self.request.max_memory,
             "max_lead": self.request.input.max_lead,
+            "on_late": self.request.on_bad_input,
         }
         options = {
             **self.options(folder),

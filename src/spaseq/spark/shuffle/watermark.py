@@ -1,21 +1,32 @@
-"""The watermark, carried by the data: how far each stream has come, hence how far a query may go.
+"""The watermark, carried by the data: how far each source has come, hence how far a query may go.
 
 Spark's own watermark compares milliseconds, drops ties of the latest instant and stalls with an idle source; what
 it drops is only a number in a report. Here every task sends every bucket the latest instant it has seen of each
-stream, in microseconds, so all buckets know the same watermark after every micro-batch, and each decides lateness
-itself (docs/decisions/0010-own-watermark.md).
+source, in microseconds, so all buckets know the same watermark after every micro-batch, and each decides lateness
+itself (docs/decisions/0010-own-watermark.md). The rule is that of `spaseq.temporal.watermarks`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from spaseq.operators.machine import FOREVER
+from spaseq.temporal.watermarks import BEFORE_ALL, Front, watermark
 
-BEFORE_ALL: Final = -FOREVER
+__all__ = ["BEFORE_ALL", "Pace", "Progress"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long sources are waited for, in microseconds; None: for ever."""
+
+    lateness: int = 0
+    lag: int | None = None
+    idle_after: int | None = None
+    close_after: int | None = None
 
 
 @dataclass(slots=True)
@@ -32,15 +43,22 @@ class Progress:
     """The wall clock now."""
     started: int = 0
     """The wall clock when it was first known."""
+    sources: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    """By stream and source, where sources are told apart: the latest instant seen, and the wall clock then."""
 
-    def see(self, stream: str, time: int) -> None:
+    def see(self, stream: str, time: int, source: str = "") -> None:
+        """Note the time of an event, and that it came now."""
         self.latest[stream] = max(self.latest.get(stream, BEFORE_ALL), time)
+        self.heard[stream] = max(self.heard.get(stream, 0), self.clock)
+        if source:
+            self._see(stream, source, time, self.clock)
+
+    def _see(self, stream: str, source: str, time: int, clock: int) -> None:
+        known = self.sources.setdefault(stream, {}).setdefault(source, [time, clock])
+        known[:] = max(known[0], time), max(known[1], clock)
 
     def promise(self, stream: str, time: int) -> None:
         self.promised[stream] = max(self.promised.get(stream, BEFORE_ALL), time)
-
-    def hear(self, stream: str, clock: int) -> None:
-        self.heard[stream] = max(self.heard.get(stream, 0), clock)
 
     def tick(self, clock: int) -> None:
         self.clock = max(self.clock, clock)
@@ -48,47 +66,46 @@ class Progress:
 
     def merge(self, other: Progress) -> None:
         for stream, time in other.latest.items():
-            self.see(stream, time)
+            self.latest[stream] = max(self.latest.get(stream, BEFORE_ALL), time)
         for stream, time in other.promised.items():
             self.promise(stream, time)
         for stream, clock in other.heard.items():
-            self.hear(stream, clock)
+            self.heard[stream] = max(self.heard.get(stream, 0), clock)
         for clock in filter(None, (other.started, other.clock)):
             self.tick(clock)
+        for stream, sources in other.sources.items():
+            for source, (time, clock) in sources.items():
+                self._see(stream, source, time, clock)
 
-    def watermark(
-        self, streams: Iterable[str], lateness: int, lag: int | None, idle_after: int | None = None
-    ) -> int:
-        """The instant before which no event of these streams is waited for.
+    def forget_idle(self, idle_after: int | None) -> None:
+        """Drop sources that are not waited for: what they have seen is kept for their streams."""
+        if idle_after is None:
+            return
+        for stream, sources in self.sources.items():
+            self.sources[stream] = {
+                name: known for name, known in sources.items() if self._silent(known[1]) < idle_after
+            }
 
-        It follows the slowest stream; ``lag`` bounds how far behind the fastest one, in event time, a stream may be
-        before it is no longer waited for, and ``idle_after`` for how long, by the wall clock, it may be silent. If all
-        are idle the fastest counts. A stream that has ended delays none.
-        """
-        fronts = {stream: self._front(stream, lateness) for stream in streams}
-        running = [front for front in fronts.values() if front < FOREVER]
-        if not running:
-            return FOREVER
-        fastest = max(running)
-        waited = [
-            front
-            for stream, front in fronts.items()
-            if front < FOREVER and not self._idle(stream, idle_after)
-        ]
-        slowest = min(waited, default=fastest)
-        return slowest if lag is None else max(slowest, fastest - lag)
+    def watermark(self, streams: Iterable[str], pace: Pace) -> int:
+        """The instant before which no event of these streams is waited for; a stream that has ended delays none."""
+        fronts = [front for stream in streams for front in self._fronts(stream, pace.lateness)]
+        found = watermark(fronts, idle_after=pace.idle_after, lag=pace.lag, close_after=pace.close_after)
+        return FOREVER if found is None else found
 
-    def _front(self, stream: str, lateness: int) -> int:
-        seen = self.latest.get(stream)
-        waited = BEFORE_ALL if seen is None else seen - lateness
-        return max(waited, self.promised.get(stream, BEFORE_ALL))
+    def _fronts(self, stream: str, lateness: int) -> Iterator[Front]:
+        promised = self.promised.get(stream, BEFORE_ALL)
+        if promised >= FOREVER:
+            return
+        whole = self.latest.get(stream, BEFORE_ALL), self.heard.get(stream, 0)
+        for latest, heard in self.sources.get(stream, {}).values() or [whole]:
+            yield Front(max(latest - lateness, promised, BEFORE_ALL), self._silent(heard))
 
-    def _idle(self, stream: str, idle_after: int | None) -> bool:
-        return idle_after is not None and self.clock - self.heard.get(stream, self.started) >= idle_after
+    def _silent(self, heard: int) -> int:
+        return self.clock - (heard or self.started)
 
     def to_list(self) -> list[Any]:
         """Everything, as JSON knows it."""
-        return [self.latest, self.promised, self.heard, self.clock, self.started]
+        return [self.latest, self.promised, self.heard, self.clock, self.started, self.sources]
 
     def to_json(self) -> str:
         return json.dumps(self.to_list())

@@ -188,6 +188,14 @@ def scheduled_events(
     return FileParts(known, _reader(spark, settings, streaming=True).load())
 
 
+def clock_ticks(spark: SparkSession, every: int) -> DataFrame:
+    """The wall clock as a stream: a row ``clock``, in microseconds, once in so many of them."""
+    from spaseq.spark.sources.data_source import CLOCK, ClockSource
+
+    spark.dataSource.register(ClockSource)
+    return spark.readStream.format(CLOCK).option("every", str(every)).load()
+
+
 def _reader(
     spark: SparkSession, settings: dict[str, str], *, streaming: bool
 ) -> DataFrameReader | DataStreamReader:

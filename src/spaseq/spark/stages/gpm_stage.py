@@ -19,7 +19,7 @@ from spaseq.io.layouts import with_cure
 from spaseq.model.batch import EventBatch
 from spaseq.operators.machine import FOREVER
 from spaseq.settings import settings
-from spaseq.spark.job import Job, Task
+from spaseq.spark.job import Job
 from spaseq.spark.output.tallies import write_tally
 from spaseq.spark.schemas import ARROW_BLOCKS, CLOCKS, CONTROL
 from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings, encode_block
@@ -34,6 +34,8 @@ from spaseq.spark.stages.worker import Shared, settle
 
 Longs = npt.NDArray[np.int64]
 Row = tuple[int, int, int, bytes | None, int, int]
+Parts = tuple[list[str], Longs]
+"""Names of sources, and for every event the number of its own."""
 
 _mappers: dict[str, Mapper] = {}
 """The mapper of the job this process works for: its dictionary and its background graphs stay warm."""
@@ -49,7 +51,11 @@ def mapper_of(job: Job) -> Mapper:
 
 
 class MatchRows:
-    """Matches the rows of an events DataFrame."""
+    """Matches the rows of an events DataFrame.
+
+    Besides what `EventRows` reads there may be the columns ``clock`` (the wall clock of the micro-batch), ``part`` (the
+    source whose watermark is its own), ``origin`` and ``position`` (where the row comes from).
+    """
 
     def __init__(self, job: Shared, stream: int | dict[str, int], syntax: str | None) -> None:
         self._job, self._stream, self._syntax = job, stream, syntax
@@ -64,20 +70,76 @@ class MatchRows:
                 f"partition {place.partition}",
             )  # fmt: skip
             for batch in batches:
+                first, more = rows.rows, _More(batch)
+                if more.clock is not None:
+                    work.progress.tick(more.clock)
                 for events, numbers in rows.batches(batch):
                     kept = work.believed(events, bad)
-                    yield from work.take(events.take(kept), place.arrivals(numbers[kept]))
+                    own = numbers[kept] - first
+                    found = more.located(events.take(kept), own)
+                    yield from work.take(found, place.arrivals(numbers[kept]), more.parts(own))
             for stream, time in rows.promises.times.items():
                 work.progress.promise(job.streams[stream], time)
             yield work.last(bad.count)
         settle("GPM")
 
 
-class MatchParts:
-    """Reads the parts of event files that rows name and matches them, without rows of triples."""
+class _More:
+    """What the rows of a batch say besides their events."""
 
-    def __init__(self, job: Shared, stream: int, parts: FileParts) -> None:
-        self._job, self._stream = job, stream
+    def __init__(self, batch: pa.RecordBatch) -> None:
+        self._columns = {
+            name: batch.column(name)
+            for name in ("clock", "part", "origin", "position")
+            if name in batch.schema.names
+        }
+        self.clock: int | None = None
+        if "clock" in self._columns and batch.num_rows:
+            self.clock = self._columns["clock"][0].as_py()
+
+    def parts(self, rows: Longs) -> Parts | None:
+        """The sources of these rows; None if they are not told apart."""
+        if "part" not in self._columns:
+            return None
+        encoded = self._columns["part"].fill_null("").dictionary_encode()
+        return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)[rows]
+
+    def located(self, events: EventBatch, rows: Longs) -> EventBatch:
+        """The events with their origins as the rows name them, for reports."""
+        if "origin" not in self._columns:
+            return events
+        origin = self._columns["origin"].fill_null("").dictionary_encode()
+        codes = origin.indices.to_numpy(zero_copy_only=False)[rows].astype(np.int32)
+        positions = events.positions
+        if "position" in self._columns:
+            positions = self._columns["position"].fill_null(0).to_numpy(zero_copy_only=False)[rows]
+        return replace(
+            events, sources=tuple(origin.dictionary.to_pylist()), origins=codes, positions=positions
+        )
+
+
+class MatchClock:
+    """Tells every bucket the wall clock, which a source of ticks has read, while the streams are silent."""
+
+    def __init__(self, job: Shared) -> None:
+        self._job = job
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            work = _Task(mapper_of(self._job.value), Place(), "event")
+            for clock in batch.column("clock").to_pylist():
+                work.progress.tick(clock)
+            yield work.last(0)
+
+
+class MatchParts:
+    """Reads the parts of event files that rows name and matches them, without rows of triples.
+
+    ``by_file`` if every file has a watermark of its own.
+    """
+
+    def __init__(self, job: Shared, stream: int, parts: FileParts, *, by_file: bool = False) -> None:
+        self._job, self._stream, self._by_file = job, stream, by_file
         self._files: EventFiles = parts.files
         self._tasks = parts.tasks
 
@@ -109,7 +171,8 @@ class MatchParts:
                     numbers = np.arange(count, count + len(events))
                     count += len(events)
                     kept = work.believed(events, report)
-                    yield from work.take(events.take(kept), place.arrivals(numbers[kept]))
+                    parts = ([part.file], np.zeros(len(kept), np.int64)) if self._by_file else None
+                    yield from work.take(events.take(kept), place.arrivals(numbers[kept]), parts)
                     mapper.forget()
             yield work.last(bad.count)
         if job.counts is not None:
@@ -165,8 +228,10 @@ class _Task:
             bad(BadInput(ahead_reason(int(events.times[row]), clock, lead), source, position, self.unit))
         return np.flatnonzero(events.times <= clock + lead)
 
-    def take(self, events: EventBatch, arrivals: Longs) -> Iterator[pa.RecordBatch]:
-        """The blocks of some events as rows."""
+    def take(
+        self, events: EventBatch, arrivals: Longs, parts: Parts | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The blocks of some events as rows; ``parts`` are their sources where each has a watermark of its own."""
         if not len(events):
             return
         job = self.mapper.job
@@ -180,16 +245,27 @@ class _Task:
             for query, bucket, block in self.mapper.blocks(events, arrivals, label)
         ]
         if job.streaming:
-            for stream in np.unique(events.streams).tolist():
-                self.progress.see(job.streams[stream], int(events.times[events.streams == stream].max()))
-                self.progress.hear(job.streams[stream], self.progress.clock)
-            for number in self.mapper.concerned(events) if not job.punctual else ():
-                block = _clock(job.tasks[number], events, self.unit, len(job.streams))
-                if len(block):
-                    place = job.places[number % len(job.places)]
-                    rows.append((CLOCKS + number, place, block.first, encode_block(block), 0, 0))
+            self._see(events, parts)
+            if not job.punctual and self.mapper.concerned(events):
+                block = _clock(events, self.unit)
+                # Any bucket can decide what is late: all know the same watermarks.
+                place = job.places[self.place.partition % len(job.places)]
+                rows.append((CLOCKS, place, block.first, encode_block(block), 0, 0))
         if rows:
             yield _table(rows)
+
+    def _see(self, events: EventBatch, parts: Parts | None) -> None:
+        """Note how far the streams, or their sources, have come."""
+        streams = self.mapper.job.streams
+        for stream in np.unique(events.streams).tolist():
+            own = events.streams == stream
+            if parts is None:
+                self.progress.see(streams[stream], int(events.times[own].max()))
+                continue
+            names, codes = parts
+            for code in np.unique(codes[own]).tolist():
+                time = int(events.times[own & (codes == code)].max())
+                self.progress.see(streams[stream], time, names[code])
 
     def _name(self, bucket: int) -> int:
         places = self.mapper.job.places
@@ -203,20 +279,16 @@ class _Task:
         return _table([first, *((CONTROL, place, 0, told, 0, 0) for place in places[1:])])
 
 
-def _clock(task: Task, events: EventBatch, unit: str, streams: int) -> Block:
-    """All events of a query's streams, without mappings: where each was read, in place of its name."""
-    local = np.full(streams, -1, np.int16)
-    local[list(task.inputs)] = np.arange(len(task.inputs), dtype=np.int16)
-    numbers = local[events.streams]
-    own = np.flatnonzero(numbers >= 0)
+def _clock(events: EventBatch, unit: str) -> Block:
+    """All events, without mappings: where each was read, in place of its name. Streams are numbered as in the job."""
     origins = np.zeros(len(events), np.int32) if events.origins is None else events.origins
     positions = np.zeros(len(events), np.int64) if events.positions is None else events.positions
     nothing = Mappings(np.zeros(0, np.int32), np.zeros((0, 0), np.int32))
     return Block(
-        events.times[own],
-        numbers[own],
-        positions[own],
-        (origins[own] + 1).astype(np.int32),
+        events.times,
+        events.streams,
+        positions,
+        (origins + 1).astype(np.int32),
         np.zeros((0, DIGEST), np.uint8),
         nothing,
         (),

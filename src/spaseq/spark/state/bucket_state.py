@@ -79,7 +79,12 @@ def _progress(saved: list[Any]) -> Progress:
     """How far the streams have come, as a head says it, if it can be so."""
     found = Progress(*saved)
     clocks = {"clock": found.clock, "started": found.started}
-    for known in (found.latest, found.promised, found.heard, clocks):
+    sources = [
+        dict(zip(("latest", "heard"), pair, strict=True))
+        for own in found.sources.values()
+        for pair in own.values()
+    ]
+    for known in (found.latest, found.promised, found.heard, clocks, *sources):
         for name in known.keys():  # noqa: SIM118 - what is no dict is refused here
             whole_number(known, name, -FOREVER - 1, FOREVER + 1)
     return found

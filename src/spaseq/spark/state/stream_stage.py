@@ -36,8 +36,8 @@ class Input:
 
     progress: Progress = field(default_factory=Progress)
     blocks: dict[int, list[Block]] = field(default_factory=dict)
-    clocks: dict[int, list[Block]] = field(default_factory=dict)
-    """By query, all events of its streams; only in the bucket that decides which are late."""
+    clocks: list[Block] = field(default_factory=list)
+    """Events of all streams; only in the bucket that decides which of them are late."""
 
 
 def micro_batch(
@@ -46,7 +46,7 @@ def micro_batch(
     """What a micro-batch makes of the rows of one bucket: answers in Arrow's stream format, and how many came late."""
     place, bucket = Place(), job.places.index(place_of_bucket)
     work = Work(job, bucket, BucketState(job, bucket, store), place)
-    with BadEvents(job.bad, f"late-{place.batch:06d}-{bucket:05d}") as bad:
+    with BadEvents(job.late, f"late-{place.batch:06d}-{bucket:05d}") as bad:
         for batch in work.run(_input(rows), form, bad):
             yield pd.DataFrame({"answers": [_stream(batch)], "late": [0]})
     if job.counts is not None and work.late:
@@ -62,8 +62,8 @@ def _input(frames: Iterable[pd.DataFrame]) -> Input:
         for query, data in zip(frame["query"].tolist(), frame["block"].tolist(), strict=True):
             if query == CONTROL:
                 found.progress.merge(Progress.from_json(data))
-            elif query >= CLOCKS:
-                found.clocks.setdefault(query - CLOCKS, []).append(decode_block(data))
+            elif query == CLOCKS:
+                found.clocks.append(decode_block(data))
             else:
                 found.blocks.setdefault(query, []).append(decode_block(data))
     return found
@@ -80,8 +80,8 @@ class Work:
         """The answers of every query whose time has come."""
         before = [self._state.passed.get(number, BEFORE_ALL) for number in range(len(self._job.tasks))]
         self._state.progress.merge(given.progress)
-        for number, clocks in given.clocks.items():
-            self._judge(clocks, before[number], bad)
+        self._state.progress.forget_idle(self._job.idle_after)
+        self._judge(given.clocks, before, bad)
         for number in range(len(self._job.tasks)):
             blocks = [self._in_time(block, before[number]) for block in given.blocks.get(number, ())]
             now = self._state.passed[number] = max(before[number], self._watermark(number))
@@ -93,8 +93,7 @@ class Work:
         self._state.write_head()
 
     def _watermark(self, number: int) -> int:
-        task, job = self._job.tasks[number], self._job
-        return self._state.progress.watermark(task.program.streams, job.lateness, job.lag, job.idle_after)
+        return self._state.progress.watermark(self._job.tasks[number].program.streams, self._job.pace)
 
     def _query(
         self, number: int, blocks: list[Block], now: int, form: AnswerForm
@@ -124,15 +123,25 @@ class Work:
             )
         return block.take(np.flatnonzero(~late)).compact()
 
-    def _judge(self, clocks: list[Block], watermark: int, bad: BadEvents) -> None:
-        """Count the events that came after the watermark had passed them; the policy says what becomes of them."""
+    def _judge(self, clocks: list[Block], passed: list[int], bad: BadEvents) -> None:
+        """Count the events that came after the watermark of a query had passed them; the policy says what becomes of them.
+
+        An event is one, however many queries read its stream.
+        """
+        if not clocks:
+            return
+        bounds = np.full(len(self._job.streams), BEFORE_ALL, np.int64)
+        for task, watermark in zip(self._job.tasks, passed, strict=True):
+            own = list(task.inputs)
+            bounds[own] = np.maximum(bounds[own], watermark)
         for block in clocks:
-            late = np.flatnonzero(block.times < watermark)
+            bound = bounds[block.streams]
+            late = np.flatnonzero(block.times < bound)
             self.late += len(late)
             sources = block.terms.to_pylist()
             for event in late.tolist():
                 unit, _, source = sources[int(block.names[event]) - 1].partition(" ")
-                reason = late_reason(int(block.times[event]), watermark)
+                reason = late_reason(int(block.times[event]), int(bound[event]))
                 bad(BadInput(reason, source, int(block.arrivals[event]), unit))
 
 

@@ -180,6 +180,9 @@ class Settings:
     cluster_tasks: int = _threshold(
         16, 3, "tasks at a time that a run on a cluster plans for at least, however few executors are there"
     )
+    warm_jobs: int = _threshold(
+        4, 1, "queries of one session whose dictionaries and background graphs a worker keeps"
+    )
     warm_buckets: int = _threshold(
         64, 1, "buckets whose state a worker keeps from one micro-batch to the next"
     )

@@ -175,6 +175,13 @@ def test_bad_input_is_quarantined_with_its_line(spark: SparkSession, tmp_path: P
     assert [(each["source"], each["position"]) for each in quarantined(place)] == [
         (f"{tmp_path}/events.nq", 151)
     ]
+    (record,) = sps.bad_records(spark, place).collect()
+    assert (record.source, record.position, record.unit, record.late) == (
+        f"{tmp_path}/events.nq",
+        151,
+        "line",
+        False,
+    )
     with pytest.raises(Exception, match="bad input") as failed:
         sps.read_events(spark, tmp_path / "events.nq").count()
     assert str(problem_of(failed.value)).startswith(f"bad input: {tmp_path}/events.nq:151: ")
@@ -201,6 +208,17 @@ def test_the_example_of_the_documentation_runs_as_printed_over_a_bad_line(
     finally:
         running.stop()
     assert [each["source"] for each in quarantined(tmp_path / "bad")] == [f"{tmp_path}/incoming/more.nq"]
+
+
+def test_a_cached_dataframe_is_matched_as_it_was_cached(spark: SparkSession, tmp_path: Path) -> None:
+    """`match` then reads the rows that Spark has, not the files."""
+    (tmp_path / "events.nq").write_text(nquads(0, 50))
+    events = sps.read_events(spark, tmp_path / "events.nq")
+    expected = sps.match(QUERY, {"S": events}).count()
+    assert events.cache().count() == 50
+    (tmp_path / "events.nq").unlink()
+    assert sps.match(QUERY, {"S": events}).count() == expected > 0
+    events.unpersist()
 
 
 def test_misuse_speaks(spark: SparkSession, tmp_path: Path) -> None:

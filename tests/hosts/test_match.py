@@ -256,6 +256,7 @@ def test_one_dataframe_can_carry_several_streams(spark: SparkSession) -> None:
         (["S"], {"partitions": 0}, "at least 1"),
         (["S"], {"max_runs": 0}, "`max_runs=` is a number of at least 1"),
         (["S"], {"on_bad_input": "ignore"}, "not a policy"),
+        (["S"], {"on_late": "drop"}, "not a policy"),
         (["S"], {"on_bad_input": "quarantine"}, "needs `quarantine=`"),
         (["S"], {"lateness": -1}, "the lateness is a duration of 0 to"),
     ],
@@ -313,6 +314,12 @@ def test_a_background_graph_may_be_named_by_its_path(tmp_path: Path, events: Dat
     (tmp_path / "kb.ttl").write_text("<http://ex.org/k1> <http://ex.org/r> 1 .")
     query = SELECT.replace("{ ?k :a ?v }", "{ ?k :a ?v GRAPH :kb { ?k :r ?x } }")
     assert sps.match(query, {"S": events}, {f"{EX}kb": str(tmp_path / "kb.ttl")}).count() == 1
+
+
+def test_a_timestamp_without_time_zone_is_one_of_the_session(events: DataFrame) -> None:
+    """Parquet files often have such columns."""
+    local = events.withColumn("time", F.col("time").cast("timestamp_ntz"))
+    assert sps.match(SELECT, {"S": local}).collect() == sps.match(SELECT, {"S": events}).collect()
 
 
 def test_a_dataframe_that_holds_no_events_is_refused(spark: SparkSession) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import reduce
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import BooleanType, StructType, TimestampType
+from pyspark.sql.types import BooleanType, StructType, TimestampNTZType, TimestampType
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.inputs import as_duration
@@ -250,6 +251,12 @@ def _endless(
     if spark.conf.get(STATE_STORE) != ROCKSDB:
         # The operator works with no other one.
         spark.conf.set(STATE_STORE, ROCKSDB)
+    if _shuffled(spark) > max(job.buckets, BUCKETS):
+        warnings.warn(
+            f"spark.sql.shuffle.partitions is {_shuffled(spark)}, so that every micro-batch starts as many tasks for "
+            f"{job.buckets} buckets; set it to about the number of cores before the query is first started",
+            stacklevel=4,
+        )
     processor = SequenceProcessor(job, form)
     found = (
         blocks.select("bucket", "query", "block")
@@ -352,12 +359,16 @@ def _matched(
     return reduce(DataFrame.unionAll, [*frames, *_clock(frames[0], job, shared, options)])
 
 
+_LEAST_TICK: Final = 1_000_000
+"""Microseconds between two ticks of the clock."""
+
+
 def _clock(frame: DataFrame, job: Job, shared: Broadcast[Job], options: MatchOptions) -> list[DataFrame]:
     """The wall clock as a stream of its own, if silence matters: Spark does nothing while there is no input."""
     waits = [each for each in (job.idle_after, job.close_after) if each is not None]
     if not frame.isStreaming or options.ticks or not waits:
         return []
-    ticks = clock_ticks(frame.sparkSession, max(min(waits), 1_000_000))
+    ticks = clock_ticks(frame.sparkSession, max(min(waits), _LEAST_TICK))
     return [ticks.mapInArrow(MatchClock(shared), BLOCKS)]
 
 
@@ -379,12 +390,13 @@ def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tupl
     types = {field.name: field.dataType for field in frame.schema.fields}
     columns = []
     if "time" in types:
-        if not isinstance(types["time"], TimestampType):
+        if not isinstance(types["time"], TimestampType | TimestampNTZType):
             raise InvalidArgument(
                 f"the column `time` must be a timestamp, not {types['time'].simpleString()}; make one of epoch seconds with "
                 'F.timestamp_seconds("time"), of milliseconds with F.timestamp_millis("time")'
             )
-        columns.append(F.unix_micros(F.col("time")).alias("time"))
+        # One without time zone is taken as Spark casts it: in that of the session.
+        columns.append(F.unix_micros(F.col("time").cast("timestamp")).alias("time"))
     syntax = None
     if "triples" in types:
         if "time" not in types:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-BEFORE_ALL: Final = -(1 << 63)
+BEFORE_ALL: Final = -(2**63)
 """The front of a source that has not spoken."""
 
 

@@ -7,9 +7,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spaseq.io.bad_input import BadInput, BadInputError
 from spaseq.spark.shared_folder import BadPolicy
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class BadEvents:
@@ -44,6 +50,20 @@ class BadEvents:
         unfinished = folder / f".{self._name}.{os.getpid()}"
         unfinished.write_text("".join(self._lines), encoding="utf-8", errors="replace")
         unfinished.replace(folder / self._name)
+
+
+BAD_RECORDS: Final = "reason string, source string, position bigint, unit string, text string"
+
+
+def bad_records(spark: SparkSession, directory: str | os.PathLike[str], streaming: bool = False) -> DataFrame:
+    """What a quarantine directory holds: ``reason, source, position, unit, text, late``, a row per bad or late event.
+
+    A streaming DataFrame takes the records as they come.
+    """
+    reader = spark.readStream if streaming else spark.read
+    found = reader.schema(BAD_RECORDS).json(os.fspath(directory))
+    late = F.col("_metadata.file_name").startswith("late-")
+    return found.withColumn("late", late)
 
 
 def quarantined(directory: str | Path) -> Iterator[dict[str, object]]:

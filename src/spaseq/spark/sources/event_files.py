@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType, TimestampType
@@ -32,6 +33,7 @@ from spaseq.spark.spark_session import is_one_process, parallel_tasks, workers_l
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
+    from pyspark import Broadcast
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
@@ -50,7 +52,6 @@ EVENTS: Final = StructType(
 """What `read_events` and ``format("rdf")`` give: an events DataFrame, where each event comes from, and rows of a stream that
 are no events but promises."""
 
-_MARK: Final = "_spaseq_files"
 
 PARTS: Final = StructType(
     [
@@ -70,8 +71,8 @@ class FileParts:
 
     files: EventFiles
     frame: DataFrame
-    tasks: tuple[tuple[Split, ...], ...] | None = None
-    """What the numbers in the rows stand for; None if the rows name parts as `PARTS` does."""
+    tasks: Broadcast[list[str]] | None = None
+    """What the numbers in the rows stand for, each text for its own task; None if the rows name parts as `PARTS` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +213,7 @@ def _loaded(
 ) -> DataFrame:
     reader = _reader(spark, settings, streaming=streaming)
     frame = reader.load()
-    # What `match` reads in place of rows of triples.
-    setattr(frame, _MARK, FileParts(files, reader.option("yields", "parts").load()) if streaming else files)
+    _files[frame] = FileParts(files, reader.option("yields", "parts").load()) if streaming else files
     return frame
 
 
@@ -236,9 +236,13 @@ def _strings(path: object) -> tuple[str, ...]:
     return tuple(found)
 
 
+_files: WeakKeyDictionary[DataFrame, EventFiles | FileParts] = WeakKeyDictionary()
+"""The DataFrames of `read_events` that are in use, and what `match` reads in place of their rows."""
+
+
 def parts_behind(frame: DataFrame) -> FileParts | None:
-    """The parts of files that a DataFrame stands for, if it comes straight from `read_events`."""
-    found = vars(frame).get(_MARK)
+    """The parts of files that a DataFrame stands for, if it comes straight from `read_events` and is not cached."""
+    found = None if frame.is_cached else _files.get(frame)
     if isinstance(found, EventFiles):
         return parts_now(frame.sparkSession, found)
     return found if isinstance(found, FileParts) else None
@@ -248,8 +252,13 @@ def parts_now(spark: SparkSession, files: EventFiles) -> FileParts:
     """The parts of all files that are there now, found by the driver alone."""
     files = replace(files, paths=_reachable(spark, files.paths))
     splits = [Split.whole_of(source, files.options.timestamp_predicate) for source in files.found()]
-    tasks = tuple(parts(splits, parallel_tasks(spark), None, files.options))
-    return FileParts(files, spark.range(0, len(tasks), 1, max(1, len(tasks))), tasks)
+    # Sent to every worker once, as texts of which a task parses its own: there may be many thousand.
+    tasks = [
+        json.dumps([split.to_list() for split in task])
+        for task in parts(splits, parallel_tasks(spark), None, files.options)
+    ]
+    frame = spark.range(0, len(tasks), 1, max(1, len(tasks)))
+    return FileParts(files, frame, spark.sparkContext.broadcast(tasks))
 
 
 # --- parts --------------------------------------------------------------------------------------
@@ -354,6 +363,11 @@ def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | BadInput
             yield Promise(None if promise == FOREVER else promise)
         else:
             yield Tick(clock)
+
+
+def splits_in(text: str, predicate: str) -> list[Split]:
+    """What one task reads, as `FileParts.tasks` says it."""
+    return [Split.from_list(saved, predicate) for saved in json.loads(text)]
 
 
 def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterator[pa.RecordBatch]:

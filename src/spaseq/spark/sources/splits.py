@@ -102,14 +102,14 @@ class Split(Source):
         """The part as JSON knows it."""
         begin = self.begin
         cut = None if begin == START else [begin.byte, begin.count, begin.prologue]
-        return [str(self.path), self.format, self.start, self.stop, cut, self.end, self.layout]
+        return [str(self.path), self.format, self.start, self.stop, cut, self.end, self.layout, self.shown]
 
     @staticmethod
     def from_list(saved: list[Any], predicate: str) -> Split:
         """The part that `to_list` wrote."""
-        path, syntax, start, stop, cut, end, layout = saved
-        begin = Cut(*cut) if cut else START
-        return Split(Path(path), syntax, start, stop, predicate, begin, end, layout=layout)
+        path, syntax, start, stop, cut, end, layout, *more = saved
+        begin, shown = Cut(*cut) if cut else START, more[0] if more else ""
+        return Split(Path(path), syntax, start, stop, predicate, begin, end, layout=layout, shown=shown)
 
 
 def _between(file: BinaryIO | io.FileIO, begin: int, end: int | None) -> Iterator[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -25,7 +26,7 @@ from spaseq.spark.schemas import ARROW_BLOCKS, CLOCKS, CONTROL
 from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.sources.bad_events import BadEvents
-from spaseq.spark.sources.event_files import EventFiles, FileParts, Promise, Tick, parts_in
+from spaseq.spark.sources.event_files import EventFiles, FileParts, Promise, Tick, parts_in, splits_in
 from spaseq.spark.sources.event_rows import EventRows
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import Place, placed
@@ -37,16 +38,18 @@ Row = tuple[int, int, int, bytes | None, int, int]
 Parts = tuple[list[str], Longs]
 """Names of sources, and for every event the number of its own."""
 
-_mappers: dict[str, Mapper] = {}
-"""The mapper of the job this process works for: its dictionary and its background graphs stay warm."""
+_mappers: OrderedDict[str, Mapper] = OrderedDict()
+"""The mappers of the jobs this process works for: their dictionaries and background graphs stay warm."""
 
 
 def mapper_of(job: Job) -> Mapper:
     """This process's mapper for a job."""
-    found = _mappers.get(job.id)
+    found = _mappers.pop(job.id, None)
     if found is None or found.full:
-        _mappers.clear()
-        found = _mappers[job.id] = Mapper(job)
+        found = Mapper(job)
+    _mappers[job.id] = found
+    while len(_mappers) > settings().warm_jobs:
+        _mappers.popitem(last=False)
     return found
 
 
@@ -194,9 +197,12 @@ class MatchParts:
                 bad(part)
 
     def _parts(self, batch: pa.RecordBatch) -> Iterator[Split | Promise | Tick | BadInput]:
+        predicate = self._files.options.timestamp_predicate
         if self._tasks is None:
-            return parts_in(batch, self._files.options.timestamp_predicate)
-        return (part for number in batch.column("id").to_pylist() for part in self._tasks[number])
+            yield from parts_in(batch, predicate)
+            return
+        for number in batch.column("id").to_pylist():
+            yield from splits_in(self._tasks.value[number], predicate)
 
 
 @dataclass(slots=True)

@@ -35,7 +35,7 @@ class Store(Protocol):
 
 
 _fingerprints: dict[str, str] = {}
-"""The fingerprint of the job this process works for."""
+"""The fingerprints of the jobs this process works for."""
 
 
 def fingerprint(job: Job) -> str:
@@ -45,7 +45,8 @@ def fingerprint(job: Job) -> str:
     facts = [[task.name, task.program.query.normal_text] for task in job.tasks]
     text = json.dumps([facts, job.provenance, job.lateness, job.lag])
     found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-    _fingerprints.clear()
+    while len(_fingerprints) >= settings().warm_jobs:
+        del _fingerprints[next(iter(_fingerprints))]
     _fingerprints[job.id] = found
     return found
 

@@ -25,7 +25,7 @@ OUTPUT = "answers binary, late bigint"
 """What the operator gives: answers in Arrow's stream format, and how many events came too late."""
 
 _known: dict[str, tuple[Job, AnswerForm]] = {}
-"""The job this process works for, and what becomes of its answers."""
+"""The jobs this process works for, and what becomes of their answers."""
 
 
 class SequenceProcessor(StatefulProcessor):
@@ -50,10 +50,12 @@ class SequenceProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: ARG002, N803
     ) -> Iterator[pd.DataFrame]:
         """One micro-batch of one bucket."""
+        from spaseq.settings import settings
         from spaseq.spark.state.stream_stage import micro_batch
 
         if self._id not in _known:
-            _known.clear()
+            while len(_known) >= settings().warm_jobs:
+                del _known[next(iter(_known))]
             _known[self._id] = pickle.loads(zlib.decompress(self._packed))
         job, form = _known[self._id]
         yield from micro_batch(job, form, int(key[0]), MapStore(self._state), rows)

@@ -13,7 +13,7 @@ import click
 import spaseq
 from spaseq.cli.engines import chosen_engine
 from spaseq.cli.queries import compile_or_exit, show, show_problem
-from spaseq.cli.tables import Cells, columns, spelled
+from spaseq.cli.tables import Cells, columns
 from spaseq.errors import SpaseqError
 
 if TYPE_CHECKING:
@@ -131,9 +131,9 @@ def _told(event: GraphEvent, spelling: Spelling) -> str:
     """An event in short: its subject and its values."""
     from pyoxigraph import BlankNode
 
-    whom = {spelled(t.subject, spelling) for t in event.triples if not isinstance(t.subject, BlankNode)}
+    whom = {spelling.text(str(t.subject)) for t in event.triples if not isinstance(t.subject, BlankNode)}
     values = sorted(
-        f"{spelled(t.predicate, spelling)} {spelled(t.object, spelling)}"
+        f"{spelling.text(str(t.predicate))} {spelling.text(str(t.object))}"
         for t in event.triples
         if not isinstance(t.object, BlankNode)
     )
@@ -151,7 +151,9 @@ def _matches(query: CompiledQuery, matches: list[Match]) -> str:
     names = list(dict.fromkeys(name for match in matches for name in match.bindings))
     rows: list[Cells] = [("start", "time", *(f"?{name}" for name in names))]
     for match in matches:
-        values = [spelled(match.bindings[name], spelling) if name in match.bindings else "" for name in names]
+        values = [
+            spelling.text(str(match.bindings[name])) if name in match.bindings else "" for name in names
+        ]
         rows.append((_clock(match.begin), _clock(match.instant), *values))
     head, *lines = columns(rows).splitlines()
     shown = [click.style(head, bold=True)]
@@ -162,7 +164,7 @@ def _matches(query: CompiledQuery, matches: list[Match]) -> str:
 
 def _provenance(match: Match, spelling: Spelling) -> list[str]:
     return [
-        f"{event.step} {_clock(event.instant)}  {'' if event.graph is None else spelled(event.graph, spelling)}"
+        f"{event.step} {_clock(event.instant)}  {'' if event.graph is None else spelling.text(str(event.graph))}"
         for event in match.events
     ]
 

@@ -1,4 +1,4 @@
-"""Plain tables and terms for the terminal."""
+"""Plain tables for the terminal."""
 
 from __future__ import annotations
 
@@ -7,25 +7,24 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spaseq.planner.explain.sparql_text import Spelling
-
 Cells: TypeAlias = tuple[str, ...]
 
 
 def columns(rows: Sequence[Cells]) -> str:
-    """Rows as text with aligned columns.
+    """Rows as text with aligned columns, also where characters are wide; no line is folded.
 
-    >>> print(columns([("a", "bcd"), ("ab", "c")]))
-    a   bcd
-    ab  c
+    >>> print(columns([("a", "bcd"), ("日本", "c")]))
+    a     bcd
+    日本  c
     """
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return "\n".join(
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    )
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-
-def spelled(term: object, spelling: Spelling) -> str:
-    """A term as the query would write it: prefixed names, plain numbers."""
-    return spelling.text(str(term))
+    table = Table.grid(padding=(0, 2))
+    for row in rows:
+        table.add_row(*(Text(cell, no_wrap=True, overflow="ignore") for cell in row))
+    console = Console(width=100_000, color_system=None, markup=False)
+    with console.capture() as printed:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in printed.get().splitlines())

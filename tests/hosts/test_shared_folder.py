@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from spaseq.engine.inputs import NamedQuery
-from spaseq.engine.request import Report, RunRequest
+from spaseq.engine.request import RunReport, RunRequest
 from spaseq.planner.compiled import compile_query
 from spaseq.spark.command.problems import problem_of
 from spaseq.spark.command.spark_run import SparkRun
@@ -49,7 +49,7 @@ class _Losing(SparkRun):
         return written
 
 
-def _run(run: SparkRun, spark: SparkSession, folder: Path) -> Report:
+def _run(run: SparkRun, spark: SparkSession, folder: Path) -> RunReport:
     with ExitStack() as stack:
         return run.run_in(spark, folder / "work", stack)
 

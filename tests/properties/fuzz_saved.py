@@ -29,7 +29,7 @@ from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.sources.bad_events import BadEvents
-from spaseq.spark.sources.task_place import Place
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
 from spaseq.spark.state.stream_stage import Input, Work
@@ -229,7 +229,7 @@ class Bucket:
             rows.progress.see(STREAM, max(event.time for event in plain))
         if end:
             rows.progress.promise(STREAM, 2**63 - 1)
-        work = Work(self.job, 0, bucket_state.BucketState(self.job, 0, self.store), Place())
+        work = Work(self.job, 0, bucket_state.BucketState(self.job, 0, self.store), TaskPlace())
         for _ in work.run(rows, RowForm(together=False), BadEvents(BadPolicy("skip"), "")):
             pass
 

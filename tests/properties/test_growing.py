@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaseq.io.bad_input import BadInput
-from spaseq.io.growing import UNKNOWN, Cut, Span, complete_part, cut_at_end, read_source, recounted
+from spaseq.io.growing import UNKNOWN, Cut, FileSpan, complete_part, cut_at_end, read_source, recounted
 from spaseq.io.options import ReadOptions
 from spaseq.io.sources import Source, find_sources
 from spaseq.model.dictionary import TermDictionary
@@ -103,12 +103,12 @@ class Grown:
     def take(self, cut: Cut) -> None:
         """Read up to a cut."""
         if cut.byte > self.at.byte:
-            span = Span(self.source.path, self.source.format, self.at, cut.byte)
+            span = FileSpan(self.source.path, self.source.format, self.at, cut.byte)
             self.events += rows(span, self.bad)
         self.at = recounted(self.source, cut, OPTIONS)
 
 
-def rows(span: Span, bad: list[BadInput]) -> list[Row]:
+def rows(span: FileSpan, bad: list[BadInput]) -> list[Row]:
     """The events of a part."""
     terms, found = TermDictionary(), list[Row]()
     for batch in read_source(span, STREAM, 0, terms, OPTIONS, bad.append):
@@ -122,7 +122,7 @@ def rows(span: Span, bad: list[BadInput]) -> list[Row]:
 def whole(source: Source) -> tuple[list[Row], list[BadInput]]:
     """The events of the file in one go."""
     bad: list[BadInput] = []
-    return rows(Span(source.path, source.format), bad), bad
+    return rows(FileSpan(source.path, source.format), bad), bad
 
 
 @pytest.mark.parametrize("suffix", ["nq", "trig", "jsonld", "nt", "nq.gz"])

@@ -21,7 +21,7 @@ from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.sources.bad_events import BadEvents
-from spaseq.spark.sources.task_place import Place
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
 from spaseq.spark.state.bucket_state import BucketState
@@ -73,7 +73,7 @@ class Buckets:
             if cold:
                 bucket_state._warm = bucket_state._Warm()
             for bucket, brought in enumerate(self._brought(piece)):
-                work = Work(self.job, bucket, BucketState(self.job, bucket, self.stores[bucket]), Place())
+                work = Work(self.job, bucket, BucketState(self.job, bucket, self.stores[bucket]), TaskPlace())
                 for batch in work.run(brought, RowForm(together=True), BadEvents(BadPolicy("fail"), "")):
                     rows = pa.Table.from_batches([batch]).to_pylist()
                     found.update(_shown(row) for row in rows)

@@ -15,14 +15,14 @@ import pytest
 import spaseq
 from spaseq.model.matches import Match
 from spaseq.workloads.catalogue import convert
-from spaseq.workloads.production import Written, write
+from spaseq.workloads.production import Manifest, write
 from spaseq.workloads.selection import Selection
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 Table: TypeAlias = list[dict[str, str]]
 Found: TypeAlias = Callable[..., list[Match]]
-Converted: TypeAlias = Callable[..., tuple[Path, Written]]
+Converted: TypeAlias = Callable[..., tuple[Path, Manifest]]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def converted(shared_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """Data sets, whole or only some keys, converted; they are large, so the folders go when the tests of a module are done."""
     made: list[Path] = []
 
-    def make(dataset: str, *only: str) -> tuple[Path, Written]:
+    def make(dataset: str, *only: str) -> tuple[Path, Manifest]:
         made.append(tmp_path_factory.mktemp(dataset))
         chosen = Selection(only=frozenset(only))
         return made[-1], write(convert(dataset, shared_dir / "data", chosen), made[-1])

@@ -1,6 +1,6 @@
 """Event algebra to NFAscep, and NFAscep at run time."""
 
 from spaseq.automaton.compiler import compile_automaton
-from spaseq.automaton.graph import Automaton, Edge, Kind
+from spaseq.automaton.graph import Automaton, Edge, EdgeKind
 
-__all__ = ["Automaton", "Edge", "Kind", "compile_automaton"]
+__all__ = ["Automaton", "Edge", "EdgeKind", "compile_automaton"]

@@ -21,7 +21,7 @@ from spaseq.algebra.events import (
     Sequence,
     Step,
 )
-from spaseq.automaton.graph import Automaton, Bound, Edge, Entry, Kind, Reason
+from spaseq.automaton.graph import Automaton, Bound, Edge, EdgeKind, Entry, Reason
 
 Lanes: TypeAlias = Mapping[bool, int]
 """The state that a fragment starts from or leads to; the key says whether no positive step came before."""
@@ -66,7 +66,7 @@ class _Builder:
     ) -> int:
         """An ε edge."""
         return self.add(
-            Edge(Kind.EPSILON, source, target, None, entry, begins=begins, again=again, bounds=bounds)
+            Edge(EdgeKind.EPSILON, source, target, None, entry, begins=begins, again=again, bounds=bounds)
         )
 
     def take(
@@ -81,12 +81,12 @@ class _Builder:
         bounds: tuple[Bound, ...] = (),
     ) -> None:
         """An edge that takes an event of the step."""
-        self.add(Edge(Kind.TAKE, source, target, step, entry, begins=begins, again=again, bounds=bounds))
+        self.add(Edge(EdgeKind.TAKE, source, target, step, entry, begins=begins, again=again, bounds=bounds))
 
     def guard(self, step: Step, beside: int, reason: Reason, entry: Entry, **more: object) -> None:
         """An edge beside an ε edge: what must be absent where a run passes there."""
         passing = self.edges[beside]
-        edge = Edge(Kind.GUARD, passing.source, passing.target, step, entry, reason=reason, beside=beside)
+        edge = Edge(EdgeKind.GUARD, passing.source, passing.target, step, entry, reason=reason, beside=beside)
         self.add(replace(edge, **more))  # type: ignore[arg-type]
 
     # --- fragments ------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class _Builder:
         edges = [replace(edge, source=number[edge.source], target=number[edge.target]) for edge in self.edges]
         edges += _skips(edges)
         ordered = sorted(
-            range(len(edges)), key=lambda at: (edges[at].source, edges[at].kind is not Kind.SKIP)
+            range(len(edges)), key=lambda at: (edges[at].source, edges[at].kind is not EdgeKind.SKIP)
         )
         place = {at: index for index, at in enumerate(ordered)}
         placed = (replace(edges[at], beside=place.get(edges[at].beside, -1)) for at in ordered)
@@ -251,12 +251,12 @@ def _below(repetition: int, maximum: int | None) -> tuple[Bound, ...]:
 
 def _skips(edges: list[Edge]) -> list[Edge]:
     """A loop that any event takes, wherever a run waits for an event behind ``;`` or ``:`` (figure 7)."""
-    waiting = _reached({edge.target for edge in edges if edge.kind is Kind.TAKE}, edges)
+    waiting = _reached({edge.target for edge in edges if edge.kind is EdgeKind.TAKE}, edges)
     found: dict[tuple[int, Contiguity], Edge] = {}
     for edge in edges:
         operator = edge.entry.operator if edge.entry is not None else None
         if edge.source in waiting and operator in (Contiguity.NEXT, Contiguity.ANY):
-            skip = Edge(Kind.SKIP, edge.source, edge.source, None, Entry(operator))
+            skip = Edge(EdgeKind.SKIP, edge.source, edge.source, None, Entry(operator))
             found.setdefault((edge.source, operator), skip)
     return list(found.values())
 
@@ -265,7 +265,7 @@ def _reached(states: set[int], edges: list[Edge]) -> set[int]:
     """The states that ε edges lead to from these, and these."""
     passing: dict[int, list[int]] = {}
     for edge in edges:
-        if edge.kind is Kind.EPSILON:
+        if edge.kind is EdgeKind.EPSILON:
             passing.setdefault(edge.source, []).append(edge.target)
     waiting = list(states)
     while waiting:

@@ -17,7 +17,7 @@ from spaseq.algebra.events import NO_GAP, Contiguity, Gap, Step, gpms
 EMPTY = "∅"
 
 
-class Kind(Enum):
+class EdgeKind(Enum):
     """What an edge is for."""
 
     TAKE = "take"
@@ -61,7 +61,7 @@ class Edge:
     counts.
     """
 
-    kind: Kind
+    kind: EdgeKind
     source: int
     target: int
     step: Step | None = None
@@ -94,7 +94,7 @@ class Automaton:
 
     def label(self, edge: Edge) -> str:
         """What stands on an edge: ``(S1 ; A)``, ``ε``, and what passing it does."""
-        text = "ε" if edge.kind is Kind.EPSILON else self._predicate(edge)
+        text = "ε" if edge.kind is EdgeKind.EPSILON else self._predicate(edge)
         return " ".join((text, *_notes(edge)))
 
     def _predicate(self, edge: Edge) -> str:
@@ -104,7 +104,7 @@ class Automaton:
             return f"({','.join(alias for _, alias in self.streams)} {_symbol(operator)} {EMPTY})"
         aliases = dict(self.streams)
         used = dict.fromkeys(aliases[gpm.stream] for gpm in gpms(edge.step.body))
-        if edge.kind is Kind.GUARD:
+        if edge.kind is EdgeKind.GUARD:
             symbol = "!"
         else:
             symbol = _symbol(edge.entry.operator if edge.entry is not None else None)
@@ -125,7 +125,7 @@ def _notes(edge: Edge) -> list[str]:
     """The conditions and effects of an edge in words."""
     notes = []
     entry = edge.entry
-    if edge.kind is Kind.EPSILON and entry is not None and entry.operator is not None:
+    if edge.kind is EdgeKind.EPSILON and entry is not None and entry.operator is not None:
         notes.append(entry.operator.value)
     if entry is not None:
         notes += gap_words(entry.gap)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from spaseq.algebra.events import Contiguity, Step
-from spaseq.automaton.graph import Automaton, Bound, Edge, Entry, Kind, Reason
+from spaseq.automaton.graph import Automaton, Bound, Edge, EdgeKind, Entry, Reason
 from spaseq.settings import settings
 
 START = 0
@@ -67,7 +67,7 @@ class TooManyWays(Exception):
 def moves(automaton: Automaton) -> tuple[Move, ...]:
     """All moves, by source."""
     paths = _Paths(automaton)
-    behind = {edge.target for edge in automaton.edges if edge.kind is Kind.TAKE}
+    behind = {edge.target for edge in automaton.edges if edge.kind is EdgeKind.TAKE}
     found: list[Move] = []
     room = settings().max_moves + len(automaton.edges)
     for state in sorted({START, *behind}):
@@ -88,7 +88,7 @@ class _Paths:
         self._guards: dict[int, list[Edge]] = {}
         for number, edge in enumerate(automaton.edges):
             self._leaving.setdefault(edge.source, []).append(number)
-            if edge.kind is Kind.GUARD:
+            if edge.kind is EdgeKind.GUARD:
                 self._guards.setdefault(edge.beside, []).append(edge)
 
     def follow(self, first: Move) -> Iterator[Move]:
@@ -103,9 +103,9 @@ class _Paths:
                 waiting.pop()
                 continue
             edge = self._automaton.edges[number]
-            if edge.kind is Kind.TAKE:
+            if edge.kind is EdgeKind.TAKE:
                 yield replace(_passed(so_far, edge), step=edge.step)
-            elif edge.kind is Kind.EPSILON:
+            elif edge.kind is EdgeKind.EPSILON:
                 passed = _passed(so_far, edge)
                 found = tuple(_absence(guard, so_far.context) for guard in self._guards.get(number, ()))
                 passed = replace(passed, absences=(*passed.absences, *found))

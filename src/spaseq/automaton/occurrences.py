@@ -132,7 +132,7 @@ OPEN_FIELDS: Final[dict[str, Field]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class RowPlaces:
     """Where the rows of a mapping table stand; tables of the same events and keys share them, as steps often do."""
 
     of: MappingTable
@@ -169,7 +169,7 @@ class Assembler:
             numbered(self.keys, times, *partition) if self.program.counts_instants else _uncounted(*partition)
         )
         single: dict[str, Occurrences] = {}
-        places: Places | None = None
+        places: RowPlaces | None = None
         for name, table in tables.items():
             if places is None or not self._share(places.of, table):
                 places = self._places(table, times, serials, pairs)
@@ -184,7 +184,7 @@ class Assembler:
             np.array_equal(one.column(name), other.column(name)) for name in self.program.query.partition
         )
 
-    def _places(self, table: MappingTable, times: Longs, serials: Longs, pairs: Pairs) -> Places:
+    def _places(self, table: MappingTable, times: Longs, serials: Longs, pairs: Pairs) -> RowPlaces:
         """Where the rows of a table stand."""
         row = pair = np.arange(len(table))
         if not self.program.query.partition:
@@ -195,7 +195,7 @@ class Assembler:
         instants = np.empty((len(row), 5), np.int64)
         instants[:, ROW_TIME] = times[event]
         instants[:, ROW_TIME + 1 :] = pairs.place[pair]
-        return Places(table, row, pairs.key[pair], instants, serials[event].reshape(-1, 1))
+        return RowPlaces(table, row, pairs.key[pair], instants, serials[event].reshape(-1, 1))
 
     def _in_partitions(self, table: MappingTable, pairs: Pairs) -> tuple[Longs, Longs]:
         """Each row with the partition whose key it binds; one that leaves its key open, with all of its event."""
@@ -220,7 +220,7 @@ class Assembler:
         order = np.argsort(row, kind="stable")
         return row[order], pair[order]
 
-    def _single(self, table: MappingTable, places: Places) -> Occurrences:
+    def _single(self, table: MappingTable, places: RowPlaces) -> Occurrences:
         """The occurrences of one GPM in every partition of its events."""
         partition, row = self.program.query.partition, places.row
         slots = np.zeros((len(row), max(len(self.program.variables), 1)), np.int32)

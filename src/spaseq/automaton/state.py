@@ -48,7 +48,7 @@ from spaseq.automaton.tables import (
     Candidates,
     Ints,
     Longs,
-    Store,
+    RunStore,
     Tables,
 )
 from spaseq.model.budget import Budget
@@ -65,13 +65,13 @@ def wrapping() -> np.errstate:
     return np.errstate(over="ignore")
 
 
-def new_store(tables: Tables, partials: int | None = None, runs: int | None = None) -> Store:
+def new_store(tables: Tables, partials: int | None = None, runs: int | None = None) -> RunStore:
     """An empty store with capacity for this many partials and runs."""
     partials = settings().initial_runs if partials is None else partials
     runs = settings().initial_runs if runs is None else runs
     slots, tracks, counters, loops, width, shift = (int(size) for size in tables.sizes[: SHIFT + 1])
     subs = 1 << shift
-    return Store(
+    return RunStore(
         counts=np.zeros(5, np.int64),
         partials=np.zeros((partials, DEADLINE + 1), np.int64),
         slots=np.zeros((partials, max(slots + tracks + counters + loops, 1)), np.int32),
@@ -184,7 +184,7 @@ class Memory:
     """A store with its scratch space, and the rules for growing and sweeping it."""
 
     tables: Tables
-    store: Store
+    store: RunStore
     found: Candidates
     keys: Keys
     live: int = 0
@@ -429,7 +429,7 @@ class Memory:
         self.deadlines = 0, NEVER
         self.rebuild()
 
-    def _new_store(self, partials: int, runs: int) -> Store:
+    def _new_store(self, partials: int, runs: int) -> RunStore:
         """A store of twice the capacity."""
         least = settings().initial_runs
         store = new_store(self.tables, _room(least, 2 * partials), _room(least, 2 * runs))

@@ -309,7 +309,7 @@ OF, IN, USED, BLOCKED, ALIVE, UNTIL = range(6)
 PARTIALS, RUNS, MATCHES, WAITING, DEAD = range(5)
 
 
-class Store(NamedTuple):
+class RunStore(NamedTuple):
     """Partial matches and runs; ``counts`` says how much of each is in use.
 
     A *partial* is a match so far; it points to the one it extends. A *run* waits with a partial in one

@@ -36,7 +36,7 @@ from spaseq.automaton.tables import (
     TRANSITION_SITUATION,
     Ints,
     Rows,
-    Store,
+    RunStore,
 )
 
 Mask = npt.NDArray[np.bool_]
@@ -243,7 +243,9 @@ class _Bench:
         return found
 
 
-def last_event(program: SequenceProgram, store: Store, partial: int, gpm: str) -> tuple[int, int] | tuple[()]:
+def last_event(
+    program: SequenceProgram, store: RunStore, partial: int, gpm: str
+) -> tuple[int, int] | tuple[()]:
     """The instant and the serial number of the last event that a GPM took in a partial."""
     while partial >= 0:
         gpms = program.choices[int(store.partials[partial, CHOICE])].gpms
@@ -257,7 +259,7 @@ def _has_home(program: SequenceProgram, slot: int) -> bool:
     return program.variables[slot] in program.query.iterated
 
 
-def iteration_values(program: SequenceProgram, store: Store, partial: int, slot: int) -> list[int]:
+def iteration_values(program: SequenceProgram, store: RunStore, partial: int, slot: int) -> list[int]:
     """The values of a slot in the iterations that a partial is made of, in time order.
 
     One from each iteration of the variable's home; without a home, one from each iteration that binds it.

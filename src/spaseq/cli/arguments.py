@@ -14,7 +14,7 @@ from spaseq.errors import InvalidArgument
 _UNITS: Final = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-class Size(click.ParamType[int]):
+class SizeOption(click.ParamType[int]):
     """A number of bytes with an optional unit: ``2G``, ``500M``, ``1048576``."""
 
     name = "size"

@@ -13,7 +13,7 @@ from spaseq.cli.tables import Cells, columns
 from spaseq.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from spaseq.workloads.production import Production, Written
+    from spaseq.workloads.production import Manifest, Production
 
 
 def write_and_tell(make: Callable[[], Production], out: Path, *, compress: bool) -> None:
@@ -28,7 +28,7 @@ def write_and_tell(make: Callable[[], Production], out: Path, *, compress: bool)
     click.echo(columns(_rows(written, out)))
 
 
-def _rows(written: Written, out: Path) -> list[Cells]:
+def _rows(written: Manifest, out: Path) -> list[Cells]:
     streams = [
         (
             str(out / each["file"]),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from spaseq.engine.inputs import NamedQuery
-    from spaseq.engine.request import Report, RunRequest, Status, Stop
+    from spaseq.engine.request import RunReport, RunRequest, Status, Stop
     from spaseq.io.results import OutputFormat
     from spaseq.io.sources import Layout
 
@@ -38,10 +38,10 @@ SMALL_INPUT = (
 )
 
 
-class Run(Protocol):
+class EngineRun(Protocol):
     """A run on either engine: everything that can be wrong with its request was checked when it was made."""
 
-    def run(self, show: Callable[[Status], None], tell: Callable[[str], None]) -> Report:
+    def run(self, show: Callable[[Status], None], tell: Callable[[str], None]) -> RunReport:
         """Do the work; progress, bad and late input are reported meanwhile."""
 
 
@@ -72,7 +72,7 @@ def run(**given: Unpack[Arguments]) -> None:
         raise SystemExit(0 if as_usual else 128 + (report.stopped or 0))
 
 
-def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Run, str | None]:
+def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[EngineRun, str | None]:
     """The run on the engine that was asked for, and a hint for the next one."""
     if request.checkpoint is not None and request.output is None:
         say(
@@ -205,7 +205,7 @@ def _signals(stop: Stop) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _tell(request: RunRequest, report: Report, *, quiet: bool) -> None:
+def _tell(request: RunRequest, report: RunReport, *, quiet: bool) -> None:
     """What happened, on standard error, as far as the output does not show it."""
     status = report.status
     if report.already_done:

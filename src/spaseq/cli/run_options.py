@@ -8,7 +8,7 @@ from typing import Any, TypedDict, TypeVar
 
 import click
 
-from spaseq.cli.arguments import Size
+from spaseq.cli.arguments import SizeOption
 from spaseq.io.bad_input import POLICIES, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.io.sources import LAYOUTS, Layout
@@ -199,7 +199,7 @@ _OPTIONS = (
     _option(
         "--max-memory",
         metavar="SIZE",
-        type=Size(),
+        type=SizeOption(),
         help="Memory that the run may take, for example 500M or 2G; more ends it. Default: half of the memory there is.",
     ),
     _option(

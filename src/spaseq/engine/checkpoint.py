@@ -28,7 +28,7 @@ _OLD_FILE: Final = "checkpoint.zip"
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunProgress:
     """How far a run has come.
 
     ``counts`` is what the run has counted (`spaseq.engine.tally`), ``incomplete`` what is wrong with files whose rest
@@ -67,7 +67,7 @@ class Checkpoint:
     """A run at one moment: what it is, how far it has come, and what its machines know."""
 
     identity: Mapping[str, Any]
-    progress: Progress
+    progress: RunProgress
     machines: tuple[bytes, ...]
 
 
@@ -119,7 +119,7 @@ def is_local(directory: Path) -> bool:
     return Generations(directory, FILE, VERSION).exists or (directory / _OLD_FILE).exists()
 
 
-def _progress(saved: dict[str, Any]) -> Progress:
+def _progress(saved: dict[str, Any]) -> RunProgress:
     """How far a run has come, as a checkpoint says it, if it can be so."""
     counts = {**saved, **{f"matches of {number}": each for number, each in enumerate(saved["matches"])}}
     for name in ("events", "bad", "late", *(name for name in counts if name.startswith("matches of "))):
@@ -136,7 +136,7 @@ def _progress(saved: dict[str, Any]) -> Progress:
     marks = {name: tuple(map(Bookmark.from_dict, saved[name])) for name in ("taken", "current")}
     files = {name: as_written(saved[name]) for name in ("output", "quarantine")}
     lists = {"matches": tuple(saved["matches"]), "incomplete": tuple(map(str, saved["incomplete"]))}
-    return Progress(**{**saved, **marks, **files, **lists})
+    return RunProgress(**{**saved, **marks, **files, **lists})
 
 
 def as_written(saved: Mapping[str, Any]) -> Written:

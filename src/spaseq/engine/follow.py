@@ -23,7 +23,7 @@ from spaseq.engine.bookmarks import Bookmark, tail_of
 from spaseq.engine.inputs import StreamInput, as_paths
 from spaseq.engine.opening import InputOptions, StreamFiles
 from spaseq.errors import InvalidArgument
-from spaseq.io.growing import START, UNKNOWN, Cut, Span, complete_part, cut_at_end, is_packed, recounted
+from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, complete_part, cut_at_end, is_packed, recounted
 from spaseq.io.readers import check_source
 from spaseq.io.sources import PathLike, Source, find_sources, is_pipe
 from spaseq.model.forms import Stream
@@ -149,7 +149,7 @@ class Watch:
                 raise
             return []  # an empty directory, or a pattern that nothing matches yet
 
-    def _news(self, stream: str, source: Source, found: _Found) -> Span | None:
+    def _news(self, stream: str, source: Source, found: _Found) -> FileSpan | None:
         """The part of a file that is new and complete."""
         key = stream, source.name
         mark = self.marks.get(key)
@@ -173,10 +173,12 @@ class Watch:
         found.marks.append(after)
         return span
 
-    def _span(self, source: Source, after: Bookmark) -> Span:
+    def _span(self, source: Source, after: Bookmark) -> FileSpan:
         mark = self.marks.get(after.key)
         begin = mark.cut if mark is not None else START
-        return Span(source.path, source.format, begin, None if after.cut.byte == UNKNOWN else after.cut.byte)
+        return FileSpan(
+            source.path, source.format, begin, None if after.cut.byte == UNKNOWN else after.cut.byte
+        )
 
     def _reached(
         self, key: tuple[str, str], source: Source, status: os.stat_result, found: _Found

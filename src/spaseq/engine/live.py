@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from spaseq.engine.opening import StreamFiles
-from spaseq.io.growing import START, UNKNOWN, Cut, Span, complete_part, cut_at_end, is_packed
+from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, complete_part, cut_at_end, is_packed
 from spaseq.io.options import ReadOptions
 from spaseq.io.pipes import Pipe, spool_name
 from spaseq.io.sources import PipeSource, Source
@@ -74,7 +74,7 @@ class LivePipe:
             return None
         self._reached = cut
         end = None if cut.byte == UNKNOWN else cut.byte
-        span = Span(file.path, file.format, self._begin, end, shown=self._source.name)
+        span = FileSpan(file.path, file.format, self._begin, end, shown=self._source.name)
         return StreamFiles(self._stream, (span,))
 
     def _fill(self) -> bool:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Final
 
-from spaseq.engine.checkpoint import Checkpoint, CheckpointFile, Progress, hold
+from spaseq.engine.checkpoint import Checkpoint, CheckpointFile, RunProgress, hold
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.follow import watch
 from spaseq.engine.identity import files_identity
@@ -23,7 +23,7 @@ from spaseq.engine.query_group import GroupOptions, QueryGroup
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import with_end
 from spaseq.engine.reports import Reports
-from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
+from spaseq.engine.request import RunReport, RunRequest, Show, Status, Stop, Stopped, unwatched
 from spaseq.engine.session import as_knowledge, wall_clock
 from spaseq.engine.summary import asked_predicates, summarised
 from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
@@ -66,7 +66,7 @@ class LocalRun:
         whole = self.session.needs_whole_instants
         self.buffer = ReorderBuffer(options.lateness or 0, whole_instants=whole) if request.follow else None
         self.resumed = False
-        self.progress = Progress()
+        self.progress = RunProgress()
         self._held = ExitStack()
         """What must be given back at the end: the checkpoint directory."""
         if request.checkpoint is not None:
@@ -77,7 +77,7 @@ class LocalRun:
                 self._load()
                 self._held = stack.pop_all()
 
-    def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
+    def run(self, show: Show = unwatched, tell: Tell = silent) -> RunReport:
         """Do the work; progress is reported after every portion, bad and late input as it comes."""
         with self._held as stack:
             if self.resumed and self._checkpoint.note is not None:
@@ -85,7 +85,7 @@ class LocalRun:
             if self.progress.finished:
                 skips = self.request.on_bad_input == "skip"
                 incomplete = () if skips else self.progress.incomplete
-                return Report(self._status(), already_done=True, incomplete=incomplete)
+                return RunReport(self._status(), already_done=True, incomplete=incomplete)
             return _Work(self, stack, Notices(tell)).run(show)
 
     def _status(self) -> Status:
@@ -123,7 +123,7 @@ class LocalRun:
             restore_machine(run.machine, blob, buffer, len(self.session.streams))
             run.matches = found.progress.matches[number]
 
-    def save(self, progress: Progress) -> None:
+    def save(self, progress: RunProgress) -> None:
         """Write a checkpoint."""
         blobs = tuple(
             snapshot_machine(run.machine, self.buffer if number == 0 else None)
@@ -218,7 +218,7 @@ class _Work:
         self._expected: int | None = None
         self._save(self._first)
 
-    def run(self, show: Show) -> Report:
+    def run(self, show: Show) -> RunReport:
         """Step by step to the end."""
         stopped = None
         try:
@@ -234,7 +234,7 @@ class _Work:
         self._out.flush()
         self._reports.notices.flush()
         unfinished = self._supply.unfinished if self._supply is not None else ()
-        return Report(
+        return RunReport(
             self.status,
             stopped,
             unfinished=unfinished,
@@ -303,11 +303,11 @@ class _Work:
             self._save(self._progress())
         self._run.stop.wait(seconds)
 
-    def _progress(self, *, finished: bool = False) -> Progress:
+    def _progress(self, *, finished: bool = False) -> RunProgress:
         supply = self._supply
         if supply is None:
             return self._first
-        progress = Progress(
+        progress = RunProgress(
             events=self._tally.events,
             matches=tuple(run.matches for run in self._session.runs),
             output=self._out.written,
@@ -320,7 +320,7 @@ class _Work:
         )
         return supply.noted(progress)
 
-    def _save(self, progress: Progress) -> None:
+    def _save(self, progress: RunProgress) -> None:
         """Write a checkpoint, if the run keeps one; the output is on the disk before it."""
         if self._run.request.checkpoint is None:
             return
@@ -330,6 +330,6 @@ class _Work:
         self._saved, self._changed = time.monotonic(), False
 
 
-def run_local(request: RunRequest, stop: Stop | None = None, show: Show = unwatched) -> Report:
+def run_local(request: RunRequest, stop: Stop | None = None, show: Show = unwatched) -> RunReport:
     """Run queries in this process and write their answers."""
     return LocalRun(request, stop).run(show)

@@ -17,7 +17,7 @@ from spaseq.engine.query_group import QueryGroup
 from spaseq.engine.reorder import BEFORE_ALL
 from spaseq.engine.reports import Reports
 from spaseq.io.bad_input import Unit
-from spaseq.io.growing import Span, is_packed, read_source
+from spaseq.io.growing import FileSpan, is_packed, read_source
 from spaseq.io.layouts import NOT_GROUPED, with_cure
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import check_source
@@ -103,7 +103,7 @@ def sizes(inputs: Sequence[Opened]) -> int:
     for item in inputs:
         if isinstance(item, StreamFiles):
             for source in item.sources:
-                size = source.size if isinstance(source, Span) else source.path.stat().st_size
+                size = source.size if isinstance(source, FileSpan) else source.path.stat().st_size
                 total += size * (_PACKED if is_packed(source.path) else 1)
     return total
 

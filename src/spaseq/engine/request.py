@@ -104,7 +104,7 @@ def unwatched(status: Status) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class RunReport:
     """How a run ended: by itself, or by the signal ``stopped``."""
 
     status: Status

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.engine.checkpoint import Progress
+from spaseq.engine.checkpoint import RunProgress
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.follow import INTERVAL, Watch
 from spaseq.engine.live import INTERVAL as LIVE_INTERVAL
@@ -38,7 +38,7 @@ class Supply(Protocol):
     def portions(self) -> Iterator[Portion]:
         """The portions that are left."""
 
-    def noted(self, progress: Progress) -> Progress:
+    def noted(self, progress: RunProgress) -> RunProgress:
         """How far a run has come, with how far the input has."""
 
     @property
@@ -86,7 +86,7 @@ class FiniteSupply:
             self._count(portion.batch)
             yield portion
 
-    def noted(self, progress: Progress) -> Progress:
+    def noted(self, progress: RunProgress) -> RunProgress:
         """How far a run has come, with how far the input has."""
         return replace(progress, reached=self.reached, clock=self.clock)
 
@@ -124,7 +124,7 @@ class FollowSupply:
         most: int,
         poll: Callable[[], None],
         rest: Callable[[float], None],
-        progress: Progress,
+        progress: RunProgress,
     ) -> None:
         self._opener = opener
         self._watch = watch
@@ -208,7 +208,7 @@ class FollowSupply:
         """The files that there are."""
         return self._watch.sources()
 
-    def noted(self, progress: Progress) -> Progress:
+    def noted(self, progress: RunProgress) -> RunProgress:
         """How far a run has come, with how far the input has."""
         return replace(
             progress,

@@ -53,7 +53,7 @@ START: Final = Cut()
 
 
 @dataclass(frozen=True, slots=True)
-class Span(Source):
+class FileSpan(Source):
     """The part of a file between two cuts, read like a file of its own."""
 
     begin: Cut = START
@@ -115,7 +115,7 @@ def read_source(
     clues: Clues | None = None,
 ) -> Iterator[EventBatch]:
     """The events of a file, or of a part of one; positions are those in the whole file."""
-    if not isinstance(source, Span):
+    if not isinstance(source, FileSpan):
         return read_sources([source], stream, index, dictionary, options, on_bad, clues)
     return read_part(source, source.begin, stream, index, dictionary, options, on_bad)
 
@@ -165,7 +165,7 @@ def complete_part(source: Source, begin: Cut, options: ReadOptions, low: int = 0
             if byte == start:
                 return begin
             return Cut(byte, begin.count + _lines_between(file, begin.byte, byte))
-    with Span(source.path, source.format, begin).open() as reader:
+    with FileSpan(source.path, source.format, begin).open() as reader:
         if source.format == "jelly":
             return _frames(reader) or begin
         return _settled(source, reader, begin, options)[0]
@@ -181,7 +181,7 @@ def cut_at_end(source: Source, begin: Cut, options: ReadOptions) -> Cut | None:
         return cut if cut.byte == size and damage is None else None
     if source.format == "nquads" and not is_packed(source.path):  # all but its last event is complete
         begin = complete_part(source, begin, options)
-    with Span(source.path, source.format, begin).open() as reader:
+    with FileSpan(source.path, source.format, begin).open() as reader:
         return _settled(source, reader, begin, options)[1]
 
 
@@ -189,7 +189,7 @@ def recounted(source: Source, cut: Cut, options: ReadOptions) -> Cut:
     """A cut with everything that is known of it: a file that was complete grows after all."""
     if cut.count != UNKNOWN:
         return cut
-    whole = Span(source.path, source.format, end=cut.byte)
+    whole = FileSpan(source.path, source.format, end=cut.byte)
     with whole.open() as reader:
         lines = sum(block.count(b"\n") for block in iter(lambda: reader.read(settings().scanned_bytes), b""))
     if source.format not in ("trig", "jsonld"):

@@ -33,7 +33,7 @@ class Step:
     lines: int
 
 
-class Assembler(Protocol):
+class QuadCollector(Protocol):
     """What collects quads into events."""
 
     events: list[RawEvent]
@@ -52,7 +52,7 @@ class Assembler(Protocol):
         """The offset before which everything is settled."""
 
 
-class QuadTaker(Assembler, Protocol):
+class QuadTaker(QuadCollector, Protocol):
     """An assembler of formats in which several quads have one text."""
 
     def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:
@@ -158,7 +158,7 @@ class End:
 
 
 def assemble_lines(
-    data: bytes, first_line: int, end: End | None, assembler: Assembler, syntax: RdfFormat, predicate: str
+    data: bytes, first_line: int, end: End | None, assembler: QuadCollector, syntax: RdfFormat, predicate: str
 ) -> Step:
     """Events of a piece of N-Quads or N-Triples; a last line without its end waits for more."""
     whole = data if end is not None and end.damage is None else data[: whole_lines(data)]
@@ -173,13 +173,13 @@ def assemble_lines(
     return step_of(data, assembler, len(whole), end)
 
 
-def tell_damage(assembler: Assembler, end: End | None, at: Mark) -> None:
+def tell_damage(assembler: QuadCollector, end: End | None, at: Mark) -> None:
     """Tell an assembler that the input ended too early."""
     if end is not None and end.damage is not None:
         assembler.damaged(Damage(end.damage, at, "", cut=True, apart=True))
 
 
-def step_of(data: bytes, assembler: Assembler, reached: int, end: End | None) -> Step:
+def step_of(data: bytes, assembler: QuadCollector, reached: int, end: End | None) -> Step:
     """What an assembler has settled once it was given a piece of input up to ``reached``."""
     events, bad, consumed = assembler.events, assembler.bad, len(data)
     if end is not None:

@@ -35,7 +35,7 @@ from spaseq.io.nquads_state import (
     STOPPED,
     TIME,
     Columns,
-    Settings,
+    LexerSettings,
     State,
 )
 from spaseq.io.nquads_terms import COLUMNS
@@ -85,12 +85,12 @@ class NQuadsReader:
         self._patience = settings().plain_bytes
         self._line = 1
 
-    def _current_settings(self) -> Settings:
+    def _current_settings(self) -> LexerSettings:
         options = self._options
         predicate = _padded(f"<{options.timestamp_predicate}>".encode())
         scale = _SCALES[options.time_unit]
         long_line = settings().long_line_bytes
-        return Settings(
+        return LexerSettings(
             predicate, scale, options.keep_names, self._needed(), self._per_event, long_line, SECRET
         )
 

@@ -27,7 +27,7 @@ from spaseq.io.nquads_state import (
     STOPPED,
     TIME,
     Columns,
-    Settings,
+    LexerSettings,
     State,
 )
 from spaseq.io.nquads_terms import (
@@ -99,7 +99,7 @@ def _drop_repeats(columns: Columns, secret: Longs, first: Int, stop: Int) -> Int
 
 
 @lean
-def _finish(columns: Columns, state: State, settings: Settings, base: Int) -> None:
+def _finish(columns: Columns, state: State, settings: LexerSettings, base: Int) -> None:
     """Write down the open graph as an event, with the timestamp that is its own."""
     state.triples = _drop_repeats(columns, settings.secret, state.first_triple, state.triples)
     row = columns.events[state.events]
@@ -125,7 +125,7 @@ def _finish(columns: Columns, state: State, settings: Settings, base: Int) -> No
 
 
 @lean
-def _close(columns: Columns, state: State, settings: Settings, base: Int) -> bool:
+def _close(columns: Columns, state: State, settings: LexerSettings, base: Int) -> bool:
     """Finish the open graph, if there is one; stop if it has not exactly one timestamp."""
     if state.is_open:
         beside = state.before + state.after
@@ -136,13 +136,13 @@ def _close(columns: Columns, state: State, settings: Settings, base: Int) -> boo
 
 
 @inlined
-def _is_stamp(spans: Longs, settings: Settings) -> bool:
+def _is_stamp(spans: Longs, settings: LexerSettings) -> bool:
     predicate = settings.stamp_predicate.ctypes.data
     return same(spans[2], spans[3], predicate, predicate + len(settings.stamp_predicate) - 16)
 
 
 @inlined
-def _take_stamp(columns: Columns, state: State, settings: Settings, base: Int) -> bool:
+def _take_stamp(columns: Columns, state: State, settings: LexerSettings, base: Int) -> bool:
     """A triple of the default graph: the timestamp of the graph before or of the next one, or trouble."""
     spans = columns.spans
     if not _is_stamp(spans, settings) or load8(spans[4]) != 34:
@@ -170,7 +170,7 @@ def _take_stamp(columns: Columns, state: State, settings: Settings, base: Int) -
 
 
 @lean
-def _split(columns: Columns, state: State, settings: Settings, base: Int) -> bool:
+def _split(columns: Columns, state: State, settings: LexerSettings, base: Int) -> bool:
     """The same name again after a timestamp: a new event, which may own some of the timestamps."""
     if state.before > 1:
         return _stop(state)
@@ -195,7 +195,7 @@ def _split(columns: Columns, state: State, settings: Settings, base: Int) -> boo
 
 
 @inlined
-def _open(columns: Columns, state: State, settings: Settings, name_id: Int, base: Int) -> bool:
+def _open(columns: Columns, state: State, settings: LexerSettings, name_id: Int, base: Int) -> bool:
     """The first quad of another graph."""
     spans = columns.spans
     if not _close(columns, state, settings, base):
@@ -232,7 +232,7 @@ def _append(columns: Columns, state: State) -> None:
 
 @inlined
 def _take_quad(
-    columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms, base: Int, cut: Int
+    columns: Columns, state: State, settings: LexerSettings, terms: Terms, labels: Terms, base: Int, cut: Int
 ) -> bool:
     """A quad of the open graph, or the first of another event."""
     spans = columns.spans
@@ -272,7 +272,7 @@ def _take_inside(state: State, spans: Longs) -> None:
 
 @lean
 def _take_counted(
-    columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms, base: Int, cut: Int
+    columns: Columns, state: State, settings: LexerSettings, terms: Terms, labels: Terms, base: Int, cut: Int
 ) -> bool:
     """A line without graph, where triples are counted into events as `spaseq.io.count` counts them."""
     spans = columns.spans
@@ -316,7 +316,7 @@ def _expect(columns: Columns, state: State) -> None:
 
 @lean
 def lex_events(
-    data: Bytes, begin: Int, size: Int, final: bool, settings: Settings, terms: Terms, labels: Terms,
+    data: Bytes, begin: Int, size: Int, final: bool, settings: LexerSettings, terms: Terms, labels: Terms,
     columns: Columns, state: State,
 ) -> None:  # fmt: skip
     """Read ``data[begin : size]``, whole lines only unless it is the final piece; ``state`` is all zeros."""
@@ -353,7 +353,9 @@ def lex_events(
 
 
 @lean
-def _settle(columns: Columns, state: State, settings: Settings, base: Int, end: Int, final: bool) -> None:
+def _settle(
+    columns: Columns, state: State, settings: LexerSettings, base: Int, end: Int, final: bool
+) -> None:
     """Say how far everything is settled: up to the open graph, or to the end if this is the final piece."""
     if final and state.status == GOING:
         unfinished = state.is_open if settings.per_event else state.waiting

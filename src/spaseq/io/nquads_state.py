@@ -28,7 +28,7 @@ INSIDE: Final = 11
 EVENT_COLUMNS: Final = 12
 
 
-class Settings(NamedTuple):
+class LexerSettings(NamedTuple):
     """What stays the same for a whole source; ``needed[id]`` says which predicates matter, empty means all.
 
     ``per_event`` is how many triples make an event, 0 where graphs do. Lines from ``long_line`` bytes on are left to

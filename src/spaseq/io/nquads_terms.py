@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from spaseq.io.line_kernel import CLOSE, SAME_PREDICATE, SAME_SUBJECT
-from spaseq.io.nquads_state import FIRST_LABEL, FULL, LABELS_FULL, STOPPED, Columns, Settings, State
+from spaseq.io.nquads_state import FIRST_LABEL, FULL, LABELS_FULL, STOPPED, Columns, LexerSettings, State
 from spaseq.io.term_kernel import (
     DOUBT,
     ROOM,
@@ -82,7 +82,7 @@ def good_resource(address: Int, stop: Int) -> bool:
 
 
 @inlined
-def graph_id(spans: Longs, settings: Settings, terms: Terms, labels: Terms) -> Int:
+def graph_id(spans: Longs, settings: LexerSettings, terms: Terms, labels: Terms) -> Int:
     """The id of the line's graph, 0 if names are not needed."""
     if settings.keep_names or load8(spans[6]) != 60:
         return _encode_resource(terms, labels, spans[6], spans[7])
@@ -90,7 +90,7 @@ def graph_id(spans: Longs, settings: Settings, terms: Terms, labels: Terms) -> I
 
 
 @inlined
-def _predicate(settings: Settings, terms: Terms, known: Longs, spans: Longs) -> Int:
+def _predicate(settings: LexerSettings, terms: Terms, known: Longs, spans: Longs) -> Int:
     """The id of the line's predicate, 0 if no query needs it."""
     found: Int = 0
     if len(settings.needed):
@@ -153,7 +153,7 @@ def _object(columns: Columns, state: State, terms: Terms, labels: Terms, known: 
 
 @inlined
 def look(
-    columns: Columns, state: State, settings: Settings, terms: Terms, labels: Terms, row: Int, cut: Int
+    columns: Columns, state: State, settings: LexerSettings, terms: Terms, labels: Terms, row: Int, cut: Int
 ) -> bool:
     """Look at the terms of the line, which is this one of its event, and encode them if a query needs them."""
     spans = columns.spans

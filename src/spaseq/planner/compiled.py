@@ -21,7 +21,7 @@ from spaseq.automaton.moves import TooManyWays, moves
 from spaseq.errors import InvalidArgument, QueryError, QueryWarning, did_you_mean, listed
 from spaseq.languages.registry import Lowered, find_language, language_of
 from spaseq.model.forms import ResultForm, Stream
-from spaseq.planner.distribution import Distribution, Unit, distribute
+from spaseq.planner.distribution import Distribution, RouteUnit, distribute
 from spaseq.planner.fast_path import outside_fast_path
 from spaseq.settings import settings
 
@@ -247,7 +247,7 @@ def _for_automaton(
 
 
 def _for_operator(query: OperatorQuery) -> _Planned:
-    unit = Unit.KEY if query.key else Unit.WHOLE
+    unit = RouteUnit.KEY if query.key else RouteUnit.WHOLE
     return _Planned(
         query.form,
         query.patterns,
@@ -287,6 +287,6 @@ def _rules(optimisations: Optimisations) -> tuple[Rule, ...]:
 
 
 def _warnings(lowered: Lowered, distribution: Distribution) -> tuple[QueryWarning, ...]:
-    if distribution.unit is not Unit.WHOLE:
+    if distribution.unit is not RouteUnit.WHOLE:
         return ()
     return (NotPartitionable(span=lowered.pattern, reason=distribution.reason, cure=distribution.cure),)

@@ -12,7 +12,7 @@ from spaseq.automaton.moves import is_strict
 from spaseq.errors import listed
 
 
-class Unit(Enum):
+class RouteUnit(Enum):
     """Which rows must go to one worker."""
 
     PARTITION = "partition"
@@ -29,7 +29,7 @@ class Unit(Enum):
 class Distribution:
     """The unit of distribution, its variables, and whether tumbling windows can go apart as well."""
 
-    unit: Unit
+    unit: RouteUnit
     variables: tuple[str, ...]
     by_window: bool
     reason: str
@@ -43,14 +43,14 @@ def distribute(query: EventQuery) -> Distribution:
     if query.partition:
         names = listed(f"?{name}" for name in query.partition)
         return Distribution(
-            Unit.PARTITION,
+            RouteUnit.PARTITION,
             query.partition,
             by_window,
             f"PARTITION BY {names} makes every key a query of its own",
         )
     if query.skip_past:
         return Distribution(
-            Unit.WHOLE,
+            RouteUnit.WHOLE,
             (),
             False,
             "AFTER MATCH SKIP chooses among the matches of all keys",
@@ -59,11 +59,15 @@ def distribute(query: EventQuery) -> Distribution:
     keys = common_keys(query)
     if not keys:
         return Distribution(
-            Unit.WHOLE, (), by_window, "no variable is certainly bound in every step", _cure_for_keys(query)
+            RouteUnit.WHOLE,
+            (),
+            by_window,
+            "no variable is certainly bound in every step",
+            _cure_for_keys(query),
         )
     if isinstance(query.window, EventWindow):
         return Distribution(
-            Unit.WHOLE,
+            RouteUnit.WHOLE,
             (),
             False,
             "a window counted in EVENTS numbers the events of all keys together",
@@ -72,13 +76,13 @@ def distribute(query: EventQuery) -> Distribution:
     shown = f"?{keys[0]}"
     if is_strict(compile_automaton(query)):
         return Distribution(
-            Unit.KEY_AND_TICKS,
+            RouteUnit.KEY_AND_TICKS,
             keys[:1],
             by_window,
             f"{shown} is certainly bound in every step; `,` also needs the instants of all events",
         )
     return Distribution(
-        Unit.KEY,
+        RouteUnit.KEY,
         keys[:1],
         by_window,
         f"{shown} is certainly bound in every step, no `,` applies, and the window is not counted in EVENTS",

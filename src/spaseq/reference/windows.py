@@ -9,21 +9,21 @@ from spaseq.reference.runs import Numbered
 
 
 @dataclass(frozen=True)
-class Frame:
+class WindowFrame:
     """The events of one window; ``end`` for tumbling time windows."""
 
     events: tuple[Numbered, ...]
     end: int | None = None
 
 
-def frames(window: Window | None, events: tuple[Numbered, ...]) -> list[Frame]:
+def frames(window: Window | None, events: tuple[Numbered, ...]) -> list[WindowFrame]:
     """All windows that hold an event. A sliding window is one frame; its matches are measured."""
     match window:
         case TimeWindow(size, sliding=False, start=start):
             origin = start or 0
             numbers = sorted({k for e in events for k in _holding(e.time - origin, size)})
             return [
-                Frame(
+                WindowFrame(
                     tuple(e for e in events if k in _holding(e.time - origin, size)),
                     origin + (k + 1) * size,
                 )
@@ -32,9 +32,9 @@ def frames(window: Window | None, events: tuple[Numbered, ...]) -> list[Frame]:
             ]
         case EventWindow(size, sliding=False):
             numbers = sorted({e.position // size for e in events})
-            return [Frame(tuple(e for e in events if e.position // size == k)) for k in numbers]
+            return [WindowFrame(tuple(e for e in events if e.position // size == k)) for k in numbers]
         case _:
-            return [Frame(events)]
+            return [WindowFrame(events)]
 
 
 def _holding(offset: int, size: int) -> set[int]:

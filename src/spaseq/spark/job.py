@@ -12,7 +12,7 @@ from spaseq.engine.inputs import NamedQuery, resolve_streams
 from spaseq.errors import InvalidArgument
 from spaseq.io.options import ReadOptions
 from spaseq.planner.compiled import CompiledQuery
-from spaseq.planner.distribution import Unit
+from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program, build_program
 from spaseq.spark.shared_folder import BadPolicy, SharedFolder
 from spaseq.spark.shuffle.routing import Routing, routing_of
@@ -34,7 +34,7 @@ class Task:
     @property
     def pair_width(self) -> int:
         """How many variables name a partition of an event, if rows are routed by partitions."""
-        return len(self.routing.variables) if self.routing.unit is Unit.PARTITION else 0
+        return len(self.routing.variables) if self.routing.unit is RouteUnit.PARTITION else 0
 
     @property
     def is_ask(self) -> bool:

@@ -32,7 +32,7 @@ from spaseq.spark.sources.event_files import FileParts, clock_ticks, parts_behin
 from spaseq.spark.sources.graph_values import checked_syntax
 from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, parallel_tasks, workers_like_us
 from spaseq.spark.stages.gpm_stage import MatchClock, MatchParts, MatchRows
-from spaseq.spark.stages.sequence_stage import SequenceStage
+from spaseq.spark.stages.sequence_stage import BucketSequences
 from spaseq.spark.state.processor import OUTPUT, SequenceProcessor
 from spaseq.spark.state.stream_stage import UnpackAnswers
 
@@ -211,7 +211,7 @@ def answers_of(
     if streaming:
         answers = _endless(spark, job, blocks, internal, metrics, form)
     else:
-        sequence = SequenceStage(shared, form)
+        sequence = BucketSequences(shared, form)
         ordered = blocks.repartitionById(job.buckets, "bucket").sortWithinPartitions("query", "first")
         answers = ordered.mapInArrow(sequence, internal)
     if not job.compares:

@@ -15,7 +15,7 @@ from spaseq.syntax.expected import Wording
 from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
 from spaseq.syntax.lexer import Vocabulary
 from spaseq.syntax.rules import check_sparql
-from spaseq.syntax.tables import Table, load_table
+from spaseq.syntax.tables import LalrTable, load_table
 
 SPARQL_GRAMMAR: Final = Path(__file__).with_name("sparql.lark")
 """The grammar that every language starts from."""
@@ -47,7 +47,7 @@ class Dialect:
     default_base: str | None = None
 
     @property
-    def table(self) -> Table:
+    def table(self) -> LalrTable:
         return load_table(self.grammar, self.start)
 
     @cached_property

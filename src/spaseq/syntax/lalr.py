@@ -10,7 +10,7 @@ from typing import Any
 
 from spaseq.errors import Span
 from spaseq.syntax.lexer import END, Lexer, Token
-from spaseq.syntax.tables import DROP, SPLICE, Rule, Table
+from spaseq.syntax.tables import DROP, SPLICE, LalrTable, Rule
 
 
 class Rejected(Exception):
@@ -23,7 +23,7 @@ class Rejected(Exception):
         self.previous = previous
 
 
-def run(table: Table, lexer: Lexer, actions: object) -> Any:
+def run(table: LalrTable, lexer: Lexer, actions: object) -> Any:
     """Parse the text of a lexer; the result is what the action of the start rule returns."""
     calls = [_action(rule, actions) for rule in table.rules]
     rows, rules = table.rows, table.rules
@@ -98,7 +98,7 @@ def _parts(rule: Rule, values: list[Any]) -> list[Any]:
     return kept
 
 
-def _expected(table: Table, states: list[int]) -> frozenset[str]:
+def _expected(table: LalrTable, states: list[int]) -> frozenset[str]:
     """The token types that could follow: those that lead to a shift, however many reductions come first."""
     nonterminals = {rule.origin for rule in table.rules}
     return frozenset(
@@ -108,7 +108,7 @@ def _expected(table: Table, states: list[int]) -> frozenset[str]:
     )
 
 
-def _accepts(table: Table, states: list[int], symbol: str) -> bool:
+def _accepts(table: LalrTable, states: list[int], symbol: str) -> bool:
     stack = list(states)
     while True:
         move = table.rows[stack[-1]].get(symbol)

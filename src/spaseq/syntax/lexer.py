@@ -80,7 +80,7 @@ def blank_node_labels(text: str) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     r"""The text with its ``\uXXXX`` escapes replaced, and the way back to the places in the original.
 
     ``cuts`` are offsets just after a replacement in ``text``; ``shifts`` how much longer the original is
@@ -104,7 +104,7 @@ def without_surrogates(text: str) -> str:
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
-def read_source(text: str) -> Source:
+def read_source(text: str) -> SourceText:
     """Replace codepoint escapes (SPARQL 1.1, 19.2); a surrogate stays and is refused where it stands."""
     stray = None if text.isascii() else _SURROGATE.search(text)
     if stray:
@@ -115,7 +115,7 @@ def read_source(text: str) -> Source:
             span=Span(stray.start(), stray.end()),
         )
     if "\\" not in text:
-        return Source(text)
+        return SourceText(text)
     parts: list[str] = []
     cuts: list[int] = []
     shifts: list[int] = []
@@ -131,7 +131,7 @@ def read_source(text: str) -> Source:
         cuts.append(length)
         shifts.append(at - length)
     parts.append(text[at:])
-    return Source("".join(parts), tuple(cuts), tuple(shifts))
+    return SourceText("".join(parts), tuple(cuts), tuple(shifts))
 
 
 # --- tokens ---------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def read_source(text: str) -> Source:
 class Lexer:
     """The tokens of a text one by one, with an ``$END`` token last."""
 
-    def __init__(self, source: Source, vocabulary: Vocabulary) -> None:
+    def __init__(self, source: SourceText, vocabulary: Vocabulary) -> None:
         self._source = source
         self._vocabulary = vocabulary
         self._terminals = terminals(ascii_only=source.text.isascii())
@@ -227,7 +227,7 @@ def _counted(text: str, end: int, word: str) -> bool:
 
 
 def _bad_character(
-    source: Source, at: int, island: str, island_hint: str
+    source: SourceText, at: int, island: str, island_hint: str
 ) -> UnterminatedString | BadCharacter:
     text = source.text
     span = Span(source.origin(at), source.origin(at + 1))

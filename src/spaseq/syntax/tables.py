@@ -41,7 +41,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LalrTable:
     """An LALR(1) automaton: ``rows[state][symbol]`` is the next state, or ``-1 - rule`` to reduce."""
 
     rows: tuple[dict[str, int], ...]
@@ -53,7 +53,7 @@ class Table:
 
 
 @cache
-def load_table(files: tuple[Path, ...], start: str) -> Table:
+def load_table(files: tuple[Path, ...], start: str) -> LalrTable:
     """The table of the grammar that these files make up, from the cache if it is there."""
     grammar = "\n".join(path.read_text("utf-8") for path in files)
     digest = hashlib.sha256(f"{FORMAT}\0{start}\0{grammar}".encode()).hexdigest()[:24]
@@ -84,12 +84,12 @@ def _store(path: Path, plain: dict[str, Any]) -> None:
         pass
 
 
-def _read(plain: dict[str, Any]) -> Table:
+def _read(plain: dict[str, Any]) -> LalrTable:
     rules = tuple(
         Rule(origin, size, action, tuple(parts), expand)
         for origin, size, action, parts, expand in plain["rules"]
     )
-    return Table(tuple(plain["rows"]), rules, plain["start"], plain["accept"], tuple(plain["literals"]))
+    return LalrTable(tuple(plain["rows"]), rules, plain["start"], plain["accept"], tuple(plain["literals"]))
 
 
 # --- building, the only place that needs Lark ---------------------------------------------------------

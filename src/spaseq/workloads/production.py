@@ -19,7 +19,7 @@ _GZIP_LEVEL: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Stream:
+class ProducedStream:
     """A stream that is produced: its name (the file's and the suggested alias) and its IRI."""
 
     name: str
@@ -28,7 +28,7 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class Background:
+class BackgroundGraph:
     """A background graph: the IRI to register it under, and its subjects. They are read once, as they are written."""
 
     name: str
@@ -51,9 +51,9 @@ class Production:
 
     name: str
     about: str
-    streams: tuple[Stream, ...]
+    streams: tuple[ProducedStream, ...]
     events: Iterator[StreamEvent]
-    background: tuple[Background, ...] = ()
+    background: tuple[BackgroundGraph, ...] = ()
     hints: tuple[Hint, ...] = ()
     sources: tuple[str, ...] = ()
     settings: dict[str, object] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class WrittenBackground(TypedDict):
     triples: int
 
 
-class Written(TypedDict):
+class Manifest(TypedDict):
     """The manifest. An event's timestamp is a triple of the default graph and not counted as a quad."""
 
     name: str
@@ -121,7 +121,7 @@ class _Sheet:
         self.size = 0
 
 
-def write(production: Production, folder: Path, *, compress: bool = False) -> Written:
+def write(production: Production, folder: Path, *, compress: bool = False) -> Manifest:
     """Write everything into a folder, in constant memory; gives the manifest, which is written too.
 
     The same production gives the same bytes, compressed or not.
@@ -160,7 +160,7 @@ def _origin(production: Production) -> list[str]:
     return [production.about, *(f"source: {source}" for source in production.sources)]
 
 
-def _write_background(background: Background, folder: Path, production: Production) -> WrittenBackground:
+def _write_background(background: BackgroundGraph, folder: Path, production: Production) -> WrittenBackground:
     path = folder / f"{background.name}.ttl"
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(f"# {line}\n" for line in [background.about, *_origin(production)[1:]])
@@ -174,7 +174,7 @@ def _write_background(background: Background, folder: Path, production: Producti
     }
 
 
-def _manifest(production: Production, sheets: dict[str, _Sheet], graphs: list[WrittenBackground]) -> Written:
+def _manifest(production: Production, sheets: dict[str, _Sheet], graphs: list[WrittenBackground]) -> Manifest:
     streams: list[WrittenStream] = [
         {
             "name": stream.name,

@@ -14,7 +14,7 @@ from spaseq.io.encode import encode_pushed
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.shuffle.blocks import decode_block
-from spaseq.spark.sources.task_place import Place
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.gpm_stage import _Task
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.stages.sequencer import Sequencer
@@ -80,7 +80,7 @@ def test_matched_on_a_worker(change_settings: Callable[..., None]) -> None:
     tasks, streams = make_tasks({"q": spaseq.compile(QUERY)}, 1, streaming=False)
     job = Job("test", tasks, streams, 1, bad=BadPolicy("skip"))
     mapper, sequencer = Mapper(job), Sequencer(job, tasks[0], 0)
-    work = _Task(mapper, Place(), "event")
+    work = _Task(mapper, TaskPlace(), "event")
     for number, event in enumerate(pushed()):
         plain = event.to_graph_event(streams[0], mapper.dictionary)
         batch = encode_pushed([plain], streams, mapper.dictionary)

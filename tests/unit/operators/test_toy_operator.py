@@ -22,7 +22,7 @@ from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.sources.bad_events import BadEvents
-from spaseq.spark.sources.task_place import Place
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
 from spaseq.spark.state.stream_stage import Input, Work
@@ -159,7 +159,7 @@ def test_it_runs_in_the_buckets_of_spark_with_its_state_in_the_store(cold: bool,
                 given_here.progress.promise(STREAM, FOREVER)
             for event in plain:
                 given_here.progress.see(STREAM, event.time)
-            work = Work(job, bucket, bucket_state.BucketState(job, bucket, store), Place())
+            work = Work(job, bucket, bucket_state.BucketState(job, bucket, store), TaskPlace())
             for answers in work.run(given_here, RowForm(together=True), BadEvents(BadPolicy("fail"), "")):
                 for row in pa.Table.from_batches([answers]).to_pylist():
                     bindings = dict(row["bindings"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spaseq.planner import compile_query
-from spaseq.planner.distribution import Distribution, Unit
+from spaseq.planner.distribution import Distribution, RouteUnit
 
 PATTERNS = {
     "A": "?k :a ?x",
@@ -34,35 +34,35 @@ def distribution(sequence: str, rest: str = "WITHIN 1 MINUTE SLIDING") -> Distri
 @pytest.mark.parametrize(
     ("sequence", "unit"),
     [
-        ("A ; B", Unit.KEY),
-        ("A : B", Unit.KEY),
-        ("A & B | C", Unit.KEY),
-        ("A ; U", Unit.KEY),
-        ("A ; B! ; C?", Unit.KEY),
+        ("A ; B", RouteUnit.KEY),
+        ("A : B", RouteUnit.KEY),
+        ("A & B | C", RouteUnit.KEY),
+        ("A ; U", RouteUnit.KEY),
+        ("A ; B! ; C?", RouteUnit.KEY),
         # `,` asks what lies between: the instants of all events are needed as well
-        ("A , B", Unit.KEY_AND_TICKS),
-        ("A ; B+", Unit.KEY_AND_TICKS),
-        ("A ; B+[,]", Unit.KEY_AND_TICKS),
-        ("A? ; B+ ; C", Unit.KEY_AND_TICKS),
-        ("A , B? , C", Unit.KEY_AND_TICKS),
+        ("A , B", RouteUnit.KEY_AND_TICKS),
+        ("A ; B+", RouteUnit.KEY_AND_TICKS),
+        ("A ; B+[,]", RouteUnit.KEY_AND_TICKS),
+        ("A? ; B+ ; C", RouteUnit.KEY_AND_TICKS),
+        ("A , B? , C", RouteUnit.KEY_AND_TICKS),
         # where no `,` can apply there is no need for them
-        ("A+ ; B", Unit.KEY),
-        ("A ; B+[;]", Unit.KEY),
-        ("C! ; A+ ; B", Unit.KEY),
-        ("A! , B : C", Unit.KEY),
-        ("A ; B , C!", Unit.KEY),
-        ("A ; B{1}", Unit.KEY),
+        ("A+ ; B", RouteUnit.KEY),
+        ("A ; B+[;]", RouteUnit.KEY),
+        ("C! ; A+ ; B", RouteUnit.KEY),
+        ("A! , B : C", RouteUnit.KEY),
+        ("A ; B , C!", RouteUnit.KEY),
+        ("A ; B{1}", RouteUnit.KEY),
         # some step, a negated one included, does not bind a common variable for certain
-        ("A ; F", Unit.WHOLE),
-        ("A ; O", Unit.WHOLE),
-        ("A ; P", Unit.WHOLE),
-        ("A ; F! ; B", Unit.WHOLE),
-        ("A ; F? ; B", Unit.WHOLE),
-        ("A | F", Unit.WHOLE),
-        ("A ; S", Unit.WHOLE),
+        ("A ; F", RouteUnit.WHOLE),
+        ("A ; O", RouteUnit.WHOLE),
+        ("A ; P", RouteUnit.WHOLE),
+        ("A ; F! ; B", RouteUnit.WHOLE),
+        ("A ; F? ; B", RouteUnit.WHOLE),
+        ("A | F", RouteUnit.WHOLE),
+        ("A ; S", RouteUnit.WHOLE),
     ],
 )
-def test_the_unit_follows_from_what_every_step_binds(sequence: str, unit: Unit) -> None:
+def test_the_unit_follows_from_what_every_step_binds(sequence: str, unit: RouteUnit) -> None:
     """A variable is a key if every GPM certainly binds it; `,` needs ticks."""
     assert distribution(sequence).unit is unit
 
@@ -74,24 +74,24 @@ def test_the_key_is_named() -> None:
 
 def test_a_repeated_pattern_alone_has_no_key() -> None:
     """Its variables are iteration variables: two iterations may differ in all of them."""
-    assert distribution("A+").unit is Unit.WHOLE
+    assert distribution("A+").unit is RouteUnit.WHOLE
 
 
 def test_one_step_alone_may_be_spread_by_anything_it_binds() -> None:
     """Every match is one event."""
-    assert distribution("A").unit is Unit.KEY
+    assert distribution("A").unit is RouteUnit.KEY
 
 
 def test_partition_by_makes_every_key_a_query() -> None:
     """Contiguity and windows of events hold inside the partition, so nothing stands against it."""
     found = distribution("A , B+", "WITHIN 5 EVENTS PARTITION BY ?k")
-    assert (found.unit, found.variables) == (Unit.PARTITION, ("k",))
+    assert (found.unit, found.variables) == (RouteUnit.PARTITION, ("k",))
 
 
 def test_windows_of_events_number_all_keys_together() -> None:
     """Without PARTITION BY the query stays in one piece."""
     found = distribution("A ; B", "WITHIN 5 EVENTS")
-    assert found.unit is Unit.WHOLE
+    assert found.unit is RouteUnit.WHOLE
     assert "PARTITION BY ?k" in found.cure
 
 

@@ -21,7 +21,7 @@ from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.shuffle.blocks import Block
 from spaseq.spark.sources.bad_events import BadEvents
-from spaseq.spark.sources.task_place import Place
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.stages.sequencer import Sequencer
 from spaseq.spark.state import bucket_state
@@ -106,7 +106,7 @@ class Stream:
             given.progress.see(STREAM, max(time for time, _, _, _ in events))
         if end:
             given.progress.promise(STREAM, 2**63 - 1)
-        work = Work(self.job, 0, BucketState(self.job, 0, self.store), Place())
+        work = Work(self.job, 0, BucketState(self.job, 0, self.store), TaskPlace())
         for found in work.run(given, RowForm(together=False), BadEvents(BadPolicy("skip"), "")):
             table = pa.Table.from_batches([found]).cast(
                 pa.schema([pa.field(f.name, f.type) for f in found.schema])
@@ -247,7 +247,7 @@ def test_late_events_are_left_out_and_counted_once(copies: int) -> None:
         given.times, given.streams, np.array([4, 5]), np.ones(2, np.int32), np.zeros((0, 32), np.uint8),
         blocks[0][0].pairs, (), pa.array(["line file.nq"], pa.large_string()),
     )  # fmt: skip
-    work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), Place())
+    work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), TaskPlace())
     told: list[str] = []
     given = Input(blocks=blocks, clocks=[clock])
     list(work.run(given, RowForm(together=False), _Told(told)))  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import pytest
 
 from spaseq.algebra.visibility import needed_variables
 from spaseq.planner.compiled import compile_query
-from spaseq.planner.distribution import Unit
+from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import build_program
 from spaseq.spark.shuffle.arrow_terms import text_hash
 from spaseq.spark.shuffle.routing import Routing, Ticks, bucket_places, routing_of, spark_partition
@@ -64,7 +64,7 @@ def test_events_before_the_first_window_go_nowhere() -> None:
 def test_strict_contiguity_sends_every_instant_everywhere() -> None:
     """With the instants of all events ``,`` can be distributed by key."""
     how = routing("WITHIN 10 SECONDS SLIDING", op=",")
-    assert (how.unit, how.ticks) == (Unit.KEY_AND_TICKS, Ticks.INSTANTS)
+    assert (how.unit, how.ticks) == (RouteUnit.KEY_AND_TICKS, Ticks.INSTANTS)
     targets = how.tick_targets(np.array([1, 2]))
     assert sorted(zip(targets.row.tolist(), targets.bucket.tolist(), strict=True)) == [
         (r, b) for r in (0, 1) for b in range(5)
@@ -74,7 +74,7 @@ def test_strict_contiguity_sends_every_instant_everywhere() -> None:
 def test_windows_of_events_need_every_event_in_one_place() -> None:
     """Positions count the events of all keys together."""
     how = routing("WITHIN 3 EVENTS")
-    assert (how.unit, how.ticks) == (Unit.WHOLE, Ticks.EVENTS)
+    assert (how.unit, how.ticks) == (RouteUnit.WHOLE, Ticks.EVENTS)
     assert len(set(how.tick_targets(np.arange(100)).bucket.tolist())) == 1
 
 

@@ -18,7 +18,7 @@ from spaseq.io.readers import read_graph_events
 from spaseq.model.events import GraphEvent
 from spaseq.workloads.catalogue import START, WORKLOADS, generate
 from spaseq.workloads.events import instant_ms
-from spaseq.workloads.production import Production, Written, write
+from spaseq.workloads.production import Manifest, Production, write
 
 ALL = list(WORKLOADS)
 XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -34,7 +34,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def events(folder: Path, manifest: Written) -> list[GraphEvent]:
+def events(folder: Path, manifest: Manifest) -> list[GraphEvent]:
     """The events of all streams."""
     found = [read_graph_events(folder / each["file"], stream=each["iri"]) for each in manifest["streams"]]
     return [event for stream in found for event in stream]

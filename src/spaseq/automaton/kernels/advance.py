@@ -15,7 +15,7 @@ from spaseq.automaton.tables import (
     WORK,
     Candidates,
     Rows,
-    Store,
+    RunStore,
     Tables,
     ValueArrays,
 )
@@ -29,7 +29,7 @@ from .stack import decide
 
 @portable
 def advance(
-    tables: Tables, store: Store, rows: Rows, first: int, found: Candidates, values: ValueArrays
+    tables: Tables, store: RunStore, rows: Rows, first: int, found: Candidates, values: ValueArrays
 ) -> tuple[int, int, int]:
     """Handle rows from ``first`` on; returns why it stopped, at which row, and the candidates there."""
     row = first
@@ -67,7 +67,7 @@ def advance(
 
 
 @portable
-def mark(store: Store, keep: Array) -> None:
+def mark(store: RunStore, keep: Array) -> None:
     """Mark every partial that a marked one extends; a parent always has the smaller number."""
     for partial in range(store.counts[PARTIALS] - 1, -1, -1):
         if keep[partial] and store.partials[partial, PARENT] >= 0:
@@ -75,7 +75,7 @@ def mark(store: Store, keep: Array) -> None:
 
 
 @portable
-def reenter(tables: Tables, store: Store) -> None:
+def reenter(tables: Tables, store: RunStore) -> None:
     """Rebuild all buckets."""
     for bucket in range(len(store.buckets)):
         store.buckets[bucket] = -1

@@ -61,7 +61,7 @@ from spaseq.automaton.tables import (
     WAITING,
     Candidates,
     Rows,
-    Store,
+    RunStore,
     Tables,
 )
 
@@ -71,7 +71,7 @@ from .portable import Array, inlined, portable
 
 
 @inlined
-def has_room(tables: Tables, store: Store, count: int) -> bool:
+def has_room(tables: Tables, store: RunStore, count: int) -> bool:
     """True if the outcome of this many candidates fits in the arrays, matches apart."""
     most = tables.sizes[MOST] * count
     return bool(
@@ -82,13 +82,15 @@ def has_room(tables: Tables, store: Store, count: int) -> bool:
 
 
 @portable
-def apply(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates, count: int) -> None:
+def apply(tables: Tables, store: RunStore, rows: Rows, row: int, found: Candidates, count: int) -> None:
     """Do what the candidates with a positive verdict ask for."""
     apply_inline(tables, store, rows, row, found, count)
 
 
 @inlined
-def apply_inline(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates, count: int) -> None:
+def apply_inline(
+    tables: Tables, store: RunStore, rows: Rows, row: int, found: Candidates, count: int
+) -> None:
     """The same inside another kernel: passing all arrays costs as much as a row without candidates."""
     time = rows.times[row, ROW_TIME]
     for number in range(count):
@@ -111,7 +113,7 @@ def apply_inline(tables: Tables, store: Store, rows: Rows, row: int, found: Cand
 @inlined
 def extend(
     tables: Tables,
-    store: Store,
+    store: RunStore,
     rows: Rows,
     row: int,
     run: int,
@@ -165,7 +167,7 @@ def clear_row(table: Array, target: int) -> None:
 
 
 @inlined
-def begin_iterations(tables: Tables, store: Store, new: int, parent: int, transition: int) -> None:
+def begin_iterations(tables: Tables, store: RunStore, new: int, parent: int, transition: int) -> None:
     """Unbind and count what the iterations that begin on the way ask for."""
     situation = tables.transitions[transition, TRANSITION_SITUATION]
     for track in range(tables.sizes[N_TRACKS]):
@@ -190,7 +192,7 @@ def begin_iterations(tables: Tables, store: Store, new: int, parent: int, transi
 
 @inlined
 def fill(
-    tables: Tables, store: Store, rows: Rows, row: int, new: int, found: Candidates, number: int
+    tables: Tables, store: RunStore, rows: Rows, row: int, new: int, found: Candidates, number: int
 ) -> None:
     """Bind the slots of a new partial, and bring its functions over iterations up to date."""
     choice = rows.ids[row, ROW_CHOICE]
@@ -228,7 +230,7 @@ def takes_part(tables: Tables, choice: int, slot: int) -> bool:
 
 
 @inlined
-def move_on(tables: Tables, store: Store, partial: int, state: int) -> None:
+def move_on(tables: Tables, store: RunStore, partial: int, state: int) -> None:
     """A run for every transition that leaves a state, or a match where none is needed."""
     for at in range(tables.states[state, STATE_LEAVING], tables.states[state, STATE_LEAVING + 1]):
         transition = tables.flat[at]
@@ -246,7 +248,7 @@ def move_on(tables: Tables, store: Store, partial: int, state: int) -> None:
 
 
 @inlined
-def enough(tables: Tables, store: Store, partial: int, transition: int) -> bool:
+def enough(tables: Tables, store: RunStore, partial: int, transition: int) -> bool:
     """True if a partial has the iterations that a transition asks for."""
     if tables.sizes[REPEATS] == 0:
         return True
@@ -263,7 +265,7 @@ def enough(tables: Tables, store: Store, partial: int, transition: int) -> bool:
 
 
 @inlined
-def wait(tables: Tables, store: Store, partial: int, transition: int) -> None:
+def wait(tables: Tables, store: RunStore, partial: int, transition: int) -> None:
     """A new run, entered under all its subscriptions."""
     run = store.counts[RUNS]
     store.counts[RUNS] += 1
@@ -284,7 +286,7 @@ def wait(tables: Tables, store: Store, partial: int, transition: int) -> None:
 
 
 @inlined
-def enter(tables: Tables, store: Store, run: int) -> None:
+def enter(tables: Tables, store: RunStore, run: int) -> None:
     """Put a run into the bucket of each of its subscriptions."""
     mask = len(store.buckets) - 1
     partial, transition = store.runs[run, OF], store.runs[run, IN]

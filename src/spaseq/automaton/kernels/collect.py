@@ -42,7 +42,7 @@ from spaseq.automaton.tables import (
     WORK,
     Candidates,
     Rows,
-    Store,
+    RunStore,
     Tables,
 )
 
@@ -52,7 +52,7 @@ from .portable import inlined
 
 
 @inlined
-def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: int) -> bool:
+def held_back(tables: Tables, store: RunStore, rows: Rows, row: int, transition: int) -> bool:
     """True if a negated first step occurred since the window began, compatible with this row."""
     choice, time, key = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME], rows.ids[row, ROW_KEY]
     since = window_start(tables, time)
@@ -83,7 +83,7 @@ def held_back(tables: Tables, store: Store, rows: Rows, row: int, transition: in
 
 
 @inlined
-def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates) -> int:
+def collect(tables: Tables, store: RunStore, rows: Rows, row: int, found: Candidates) -> int:
     """The candidates of a row, or of its next portion if they are too many. Removes expired runs."""
     choice, time, key = rows.ids[row, ROW_CHOICE], rows.times[row, ROW_TIME], rows.ids[row, ROW_KEY]
     cursor = found.cursor
@@ -152,7 +152,7 @@ def collect(tables: Tables, store: Store, rows: Rows, row: int, found: Candidate
 
 
 @inlined
-def first_candidates(tables: Tables, store: Store, rows: Rows, row: int, found: Candidates) -> int:
+def first_candidates(tables: Tables, store: RunStore, rows: Rows, row: int, found: Candidates) -> int:
     """The candidates of a row that have no run yet; there are always cells for them."""
     choice = rows.ids[row, ROW_CHOICE]
     count = 0
@@ -168,7 +168,7 @@ def first_candidates(tables: Tables, store: Store, rows: Rows, row: int, found: 
 
 
 @inlined
-def concerns(tables: Tables, store: Store, rows: Rows, row: int, run: int, sub: int) -> bool:
+def concerns(tables: Tables, store: RunStore, rows: Rows, row: int, run: int, sub: int) -> bool:
     """True if a row may extend or guard a run: later, in its gap, contiguous, in the window, compatible."""
     partial = store.runs[run, OF]
     passed = rows.times[row, ROW_TIME] - store.partials[partial, TIME]

@@ -30,7 +30,7 @@ from spaseq.automaton.tables import (
     UNTIL,
     USED,
     Rows,
-    Store,
+    RunStore,
     Tables,
 )
 
@@ -52,7 +52,7 @@ def bucket_of(tables: Tables, channel: int, key: int, slots: Array, row: int, ma
 
 
 @inlined
-def outdated(tables: Tables, store: Store, run: int, time: int) -> bool:
+def outdated(tables: Tables, store: RunStore, run: int, time: int) -> bool:
     """True if no event at this instant or later can concern the run, whatever its partition."""
     if store.runs[run, ALIVE] == 0:
         return True
@@ -64,7 +64,7 @@ def outdated(tables: Tables, store: Store, run: int, time: int) -> bool:
 
 
 @inlined
-def overtaken(tables: Tables, store: Store, run: int, ordinal: int, floor: int) -> bool:
+def overtaken(tables: Tables, store: RunStore, run: int, ordinal: int, floor: int) -> bool:
     """True if, within its partition, time has moved past what the run can still take."""
     partial = store.runs[run, OF]
     operator = tables.transitions[store.runs[run, IN], TRANSITION_OPERATOR]
@@ -80,7 +80,7 @@ def overtaken(tables: Tables, store: Store, run: int, ordinal: int, floor: int) 
 
 @inlined
 def agrees(
-    tables: Tables, store: Store, partial: int, rows: Rows, row: int, choice: int, situation: int
+    tables: Tables, store: RunStore, partial: int, rows: Rows, row: int, choice: int, situation: int
 ) -> bool:
     """True if the mapping of a row is compatible with that of a partial, as far as it is still bound."""
     for at in range(tables.choices[choice, CHOICE_SLOTS], tables.choices[choice, CHOICE_SLOTS + 1]):
@@ -103,7 +103,7 @@ def unbinds(tables: Tables, situation: int, slot: int) -> bool:
 
 
 @inlined
-def previous(tables: Tables, store: Store, partial: int, situation: int, track: int) -> int:
+def previous(tables: Tables, store: RunStore, partial: int, situation: int, track: int) -> int:
     """PREV of a slot in a situation: the value at the end of the iteration before, if there was one."""
     repetition = tables.tracks[track, TRACK_REPETITION]
     if partial < 0 or begins(tables, situation, repetition):

@@ -43,7 +43,7 @@ from spaseq.automaton.tables import (
     TRANSITION_COUNTS,
     TRANSITION_SITUATION,
     Rows,
-    Store,
+    RunStore,
     Tables,
     ValueArrays,
 )
@@ -65,7 +65,7 @@ _LARGEST = 9.0e18
 @inlined
 def decide(
     tables: Tables,
-    store: Store,
+    store: RunStore,
     rows: Rows,
     row: int,
     run: int,
@@ -102,7 +102,9 @@ def decide(
 
 
 @inlined
-def is_first(tables: Tables, store: Store, partial: int, choice: int, situation: int, counter: int) -> bool:
+def is_first(
+    tables: Tables, store: RunStore, partial: int, choice: int, situation: int, counter: int
+) -> bool:
     """True in the first iteration of the innermost repetition around a choice."""
     repetition = tables.choices[choice, CHOICE_REPETITION]
     if partial < 0 or begins(tables, situation, repetition):
@@ -116,7 +118,7 @@ def is_first(tables: Tables, store: Store, partial: int, choice: int, situation:
 @inlined
 def compare_slots(
     tables: Tables,
-    store: Store,
+    store: RunStore,
     rows: Rows,
     row: int,
     partial: int,
@@ -155,7 +157,7 @@ def compare_slots(
 @portable
 def evaluate(
     tables: Tables,
-    store: Store,
+    store: RunStore,
     rows: Rows,
     row: int,
     partial: int,
@@ -221,7 +223,7 @@ def evaluate(
 
 @inlined
 def merged(
-    tables: Tables, store: Store, rows: Rows, row: int, partial: int, situation: int, slot: int
+    tables: Tables, store: RunStore, rows: Rows, row: int, partial: int, situation: int, slot: int
 ) -> int:
     """The id of a variable in ``μ₁ ∪ μ₂``."""
     new = rows.slots[row, slot]
@@ -234,7 +236,14 @@ def merged(
 
 @inlined
 def tracked(
-    tables: Tables, store: Store, rows: Rows, row: int, partial: int, situation: int, counts: int, track: int
+    tables: Tables,
+    store: RunStore,
+    rows: Rows,
+    row: int,
+    partial: int,
+    situation: int,
+    counts: int,
+    track: int,
 ) -> int:
     """FIRST, LAST or PREV of a slot, the current iteration included if the row is one."""
     function, slot = tables.tracks[track, TRACK_FUNCTION], tables.tracks[track, TRACK_SLOT]

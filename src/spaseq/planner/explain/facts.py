@@ -30,7 +30,7 @@ from spaseq.algebra.patterns import Graph
 from spaseq.algebra.scope import expression_variables
 from spaseq.algebra.structure import possible_first, possible_later
 from spaseq.algebra.visibility import Visibility, bindable, gpm_patterns, result_variables
-from spaseq.automaton import Automaton, Edge, Kind
+from spaseq.automaton import Automaton, Edge, EdgeKind
 from spaseq.errors import QueryWarning
 from spaseq.planner.explain.rewritten import (
     element_text,
@@ -292,7 +292,7 @@ def _automaton(automaton: Automaton) -> AutomatonFacts:
     waits: dict[int, dict[str, None]] = {}
     """What a run in a state waits for: what the take edges that leave it take."""
     for edge in automaton.edges:
-        if edge.kind is Kind.TAKE and edge.step is not None:
+        if edge.kind is EdgeKind.TAKE and edge.step is not None:
             waits.setdefault(edge.source, {})[element_text(edge.step.element)] = None
     states = tuple(
         StateFacts(automaton.name(state), tuple(waits.get(state, ())), state == 0, state == automaton.final)
@@ -304,7 +304,7 @@ def _automaton(automaton: Automaton) -> AutomatonFacts:
 def _edge(automaton: Automaton, edge: Edge) -> EdgeFacts:
     aliases = dict(automaton.streams)
     if edge.step is None:
-        streams, pattern = tuple(aliases.values()) if edge.kind is Kind.SKIP else (), None
+        streams, pattern = tuple(aliases.values()) if edge.kind is EdgeKind.SKIP else (), None
     else:
         streams = tuple(dict.fromkeys(aliases[gpm.stream] for gpm in gpms(edge.step.body)))
         pattern = element_text(edge.step.element)
@@ -313,7 +313,7 @@ def _edge(automaton: Automaton, edge: Edge) -> EdgeFacts:
         automaton.name(edge.source),
         automaton.name(edge.target),
         streams,
-        "!" if edge.kind is Kind.GUARD else "" if operator is None else operator.value,
+        "!" if edge.kind is EdgeKind.GUARD else "" if operator is None else operator.value,
         pattern,
         _KINDS[edge.kind],
         automaton.label(edge),
@@ -322,7 +322,7 @@ def _edge(automaton: Automaton, edge: Edge) -> EdgeFacts:
     )
 
 
-_KINDS = {Kind.TAKE: "take", Kind.GUARD: "guard", Kind.SKIP: "skip", Kind.EPSILON: "epsilon"}
+_KINDS = {EdgeKind.TAKE: "take", EdgeKind.GUARD: "guard", EdgeKind.SKIP: "skip", EdgeKind.EPSILON: "epsilon"}
 
 
 # --- steps --------------------------------------------------------------------------------------

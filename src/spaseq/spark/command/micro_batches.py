@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from spaseq.engine.notices import Tell, silent
-from spaseq.engine.request import Report, Show, Stopped, unwatched
+from spaseq.engine.request import RunReport, Show, Stopped, unwatched
 from spaseq.spark.command.background import MOMENT, show_tasks
 from spaseq.spark.command.run_folder import SCHEDULE, SPARK, Record, RunFolder
 from spaseq.spark.command.run_output import ANSWERS, BAD, COUNTS, Writing
@@ -46,7 +46,7 @@ class MicroBatches:
         self.seconds: list[float] = []
         """How long every micro-batch took."""
 
-    def run(self, show: Show = unwatched) -> Report:
+    def run(self, show: Show = unwatched) -> RunReport:
         """Run to the end of the input, or until the run is stopped."""
         writing, request = self._writing, self._run.request
         frames, more = self._followed() if request.follow else self._scheduled()
@@ -71,7 +71,7 @@ class MicroBatches:
             kept = self._kept.record or Record()
             writing.notices.flush()
             summary = writing.summary(kept, self._run.present)
-            return Report(kept.status, self._run.stop.signal, summary=summary)
+            return RunReport(kept.status, self._run.stop.signal, summary=summary)
         self._query.stop()
         self._query.awaitTermination()  # raises what the query failed of
         self._time()
@@ -81,7 +81,7 @@ class MicroBatches:
         writing.record.finished = True
         writing.sync()
         self._kept.save(writing.record)
-        return Report(
+        return RunReport(
             writing.status,
             summary=writing.summary(writing.record, self._run.present),
             incomplete=() if request.follow else tuple(writing.record.incomplete),

@@ -19,7 +19,7 @@ from spaseq.engine.inputs import declared_streams, resolve_streams
 from spaseq.engine.notices import Tell, silent
 from spaseq.engine.output import chosen_format
 from spaseq.engine.piped import check_pipes
-from spaseq.engine.request import Report, RunRequest, Show, Status, Stop, Stopped, unwatched
+from spaseq.engine.request import RunReport, RunRequest, Show, Status, Stop, Stopped, unwatched
 from spaseq.engine.session import as_knowledge
 from spaseq.errors import InvalidArgument
 from spaseq.io.pipes import kept_in
@@ -82,14 +82,14 @@ class SparkRun:
         given = [list(item) for item in self.request.streams]
         return self.request.identity(given if self.request.follow else files_identity(files), self.format)
 
-    def _ended(self) -> Report | None:
+    def _ended(self) -> RunReport | None:
         """How the run ended, if its checkpoint says that it had."""
         record = None if self.kept is None else self.kept.record
         if record is None or not record.finished:
             return None
         skips = self.request.follow or self.request.on_bad_input == "skip"
         incomplete = () if skips else tuple(record.incomplete)
-        return Report(record.status, already_done=True, incomplete=incomplete)
+        return RunReport(record.status, already_done=True, incomplete=incomplete)
 
     def _check_finished(self, record: Record | None) -> None:
         """The output of a run that had ended must be there."""
@@ -151,7 +151,7 @@ class SparkRun:
                 files = self.files(stream.iri)
                 raise unreadable_input(stream.alias, files.found(), files.options, bad)
 
-    def run(self, show: Show = unwatched, tell: Tell = silent) -> Report:
+    def run(self, show: Show = unwatched, tell: Tell = silent) -> RunReport:
         """Do the work; progress is reported continuously, bad and late input after every micro-batch."""
         with self._held, ExitStack() as stack:
             if (ended := self._ended()) is not None:
@@ -170,7 +170,7 @@ class SparkRun:
         stack: ExitStack,
         show: Show = unwatched,
         tell: Tell = silent,
-    ) -> Report:
+    ) -> RunReport:
         """Do the work in a session that is there already."""
         stack.enter_context(self._held)
         if (ended := self._ended()) is not None:
@@ -185,7 +185,7 @@ class SparkRun:
         try:
             self._keep_pipes(folder.absolute() / "piped")
         except Stopped:
-            return Report(Status(), self.stop.signal)
+            return RunReport(Status(), self.stop.signal)
         if self.request.checkpoint is None and not self.request.follow:
             return _Finite(self, spark, folder, stack, tell).run(show)
         return MicroBatches(self, spark, folder, stack, tell).run(show)
@@ -266,7 +266,7 @@ class _Finite:
         self._run, self._spark, self._folder = run, spark, folder.absolute()
         self._writing = Writing(run.request, run.names, run.format, stack, None, tell)
 
-    def run(self, show: Show) -> Report:
+    def run(self, show: Show) -> RunReport:
         """Read, match and write."""
         run, request = self._run, self._run.request
         folder = self._folder
@@ -280,14 +280,14 @@ class _Finite:
                 show_tasks(show, self._writing.status, self._spark)
         except Stopped:
             self._spark.sparkContext.cancelAllJobs()
-            return Report(self._writing.status, run.stop.signal)
+            return RunReport(self._writing.status, run.stop.signal)
         self._writing.take(folder, 0, job.result())
         run.check_readable(self._writing.record)
         self._writing.finish()
         show(self._writing.status)
         summary = self._writing.summary(self._writing.record, run.present)
         incomplete = tuple(self._writing.record.incomplete)
-        return Report(self._writing.status, summary=summary, incomplete=incomplete)
+        return RunReport(self._writing.status, summary=summary, incomplete=incomplete)
 
 
 def matches_on_spark(

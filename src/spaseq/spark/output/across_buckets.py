@@ -28,21 +28,21 @@ def compared(answers: DataFrame, partitions: int, columns: StructType, *, stream
     if streaming:
         return together.mapInArrow(_SortedFirst(), columns)
     order = [name for name in ORDER if name in ("equal", *columns.names)]
-    return together.sortWithinPartitions(*order).mapInArrow(Compare(), columns)
+    return together.sortWithinPartitions(*order).mapInArrow(FirstOfEqual(), columns)
 
 
 class _SortedFirst:
-    """`Compare` for rows that Spark will not sort: those of a micro-batch."""
+    """`FirstOfEqual` for rows that Spark will not sort: those of a micro-batch."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         known = list(batches)
         if known:
             table = pa.Table.from_batches(known)
             order = [(name, "ascending") for name in ORDER if name in table.schema.names]
-            yield from Compare()(table.sort_by(order).to_batches())
+            yield from FirstOfEqual()(table.sort_by(order).to_batches())
 
 
-class Compare:
+class FirstOfEqual:
     """Passes on the first of every run of rows that are equal, and numbers those that are to be numbered."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

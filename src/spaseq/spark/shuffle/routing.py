@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.planner.distribution import Unit
+from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program
 
 Longs = npt.NDArray[np.int64]
@@ -47,7 +47,7 @@ class Targets:
 class Routing:
     """The distribution of one query over ``buckets`` buckets."""
 
-    unit: Unit
+    unit: RouteUnit
     variables: tuple[str, ...]
     ticks: Ticks
     buckets: int
@@ -62,7 +62,7 @@ class Routing:
     @property
     def keyed(self) -> bool:
         """True if rows are distributed by key."""
-        return self.unit is not Unit.WHOLE
+        return self.unit is not RouteUnit.WHOLE
 
     def targets(self, hashes: Words, times: Longs) -> Targets:
         """The buckets of rows with these hashes of their keys."""
@@ -85,7 +85,7 @@ class Routing:
 
     def tick_targets(self, times: Longs) -> Targets:
         """The buckets that must receive these instants."""
-        if self.unit is not Unit.KEY_AND_TICKS:
+        if self.unit is not RouteUnit.KEY_AND_TICKS:
             return self.targets(no_key(len(times)), times)
         everywhere = np.arange(self.buckets, dtype=np.int32)
         return Targets(np.repeat(np.arange(len(times)), self.buckets), np.tile(everywhere, len(times)))
@@ -106,7 +106,7 @@ class Routing:
 def routing_of(program: Program, buckets: int, salt: int = 0, *, one_place: bool = False) -> Routing:
     """How the compiler's `Distribution` is carried out; ``one_place`` keeps all rows together."""
     how = program.query.distribution
-    unit = Unit.WHOLE if one_place and how.unit is not Unit.PARTITION else how.unit
+    unit = RouteUnit.WHOLE if one_place and how.unit is not RouteUnit.PARTITION else how.unit
     if program.counts_events:
         ticks = Ticks.EVENTS
     elif program.counts_instants:

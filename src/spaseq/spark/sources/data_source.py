@@ -31,7 +31,7 @@ from spaseq.engine.request import SETTLE
 from spaseq.errors import InvalidArgument
 from spaseq.io.bad_input import BadInput
 from spaseq.io.cuts import cut_after
-from spaseq.io.growing import START, UNKNOWN, Cut, Span, recounted
+from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, find_sources
 from spaseq.model.packing import LARGEST, whole_number
@@ -52,7 +52,7 @@ from spaseq.spark.sources.event_files import (
 )
 from spaseq.spark.sources.schedule import Schedule
 from spaseq.spark.sources.splits import Split
-from spaseq.spark.sources.task_place import Place
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ class _Reads:
         if self.options.parts:
             yield part_rows(partition.splits, partition.promise, partition.lost, partition.clock)
             return
-        files, place = self.options.files, Place()
+        files, place = self.options.files, TaskPlace()
         with BadEvents(files.bad, f"read-{place.name}") as bad:
             for each in partition.lost:
                 bad(each)
@@ -350,7 +350,9 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         source = find_sources(path, files.file_format)[0]
         begin = START if before is None else recounted(source, before.cut, files.options)
         end = None if mark.cut.byte == UNKNOWN else mark.cut.byte
-        return Split.whole_of(Span(source.path, source.format, begin, end), files.options.timestamp_predicate)
+        return Split.whole_of(
+            FileSpan(source.path, source.format, begin, end), files.options.timestamp_predicate
+        )
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing is kept outside the offset."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from spaseq.io.cuts import cut_after
-from spaseq.io.growing import START, Cut, Span
+from spaseq.io.growing import START, Cut, FileSpan
 from spaseq.io.sources import ByteReader, Format, Source
 from spaseq.settings import settings
 
@@ -49,7 +49,7 @@ class Split(Source):
 
     @staticmethod
     def whole_of(source: Source, predicate: str) -> Split:
-        if isinstance(source, Span):
+        if isinstance(source, FileSpan):
             return Split(source.path, source.format, predicate=predicate, begin=source.begin, end=source.end)
         return Split(
             source.path, source.format, predicate=predicate, layout=source.layout, shown=source.shown
@@ -80,7 +80,7 @@ class Split(Source):
         if self.counted and self.stop is None:
             if self.begin == START and self.end is None:
                 return Source(self.path, self.format).open()
-            return Span(self.path, self.format, self.begin, self.end).open()
+            return FileSpan(self.path, self.format, self.begin, self.end).open()
         file = self.path.open("rb", buffering=0)
         first = self.begin.byte if self.counted else cut_after(file, self.start, self.predicate)
         last = None if self.stop is None else cut_after(file, self.stop, self.predicate)

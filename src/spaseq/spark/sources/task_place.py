@@ -26,7 +26,7 @@ def check_unpacked(package: Path) -> None:
         )
 
 
-class Place:
+class TaskPlace:
     """Where a task stands: which part of the input it reads, and in which micro-batch."""
 
     def __init__(self) -> None:

@@ -29,7 +29,7 @@ from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import EventFiles, FileParts, Promise, Tick, parts_in, splits_in
 from spaseq.spark.sources.event_rows import EventRows
 from spaseq.spark.sources.splits import Split
-from spaseq.spark.sources.task_place import Place, placed
+from spaseq.spark.sources.task_place import TaskPlace, placed
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.stages.worker import Shared, settle
 
@@ -64,7 +64,7 @@ class MatchRows:
         self._job, self._stream, self._syntax = job, stream, syntax
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        job, place = self._job.value, Place()
+        job, place = self._job.value, TaskPlace()
         mapper = mapper_of(job)
         work = _Task(mapper, place, "event")
         with BadEvents(job.bad, f"rows-{place.name}") as bad:
@@ -147,7 +147,7 @@ class MatchParts:
         self._tasks = parts.tasks
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        job, files, place = self._job.value, self._files, Place()
+        job, files, place = self._job.value, self._files, TaskPlace()
         mapper = mapper_of(job)
         mapper.mapped()  # those of earlier tasks
         asked = asked_predicates(task.program.query for task in job.tasks)
@@ -210,7 +210,7 @@ class _Task:
     """A task at work: its blocks, how far its streams have come, and what it has counted."""
 
     mapper: Mapper
-    place: Place
+    place: TaskPlace
     unit: Unit
     progress: Progress = field(default_factory=Progress)
     events: int = 0

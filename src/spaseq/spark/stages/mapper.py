@@ -15,7 +15,7 @@ from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.operators.event_log import digests_of
-from spaseq.planner.distribution import Unit
+from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import match_gpms, match_keys
 from spaseq.settings import settings
 from spaseq.spark.job import Job, Task
@@ -92,7 +92,7 @@ class Mapper:
                 self._mapped[mappings_of(number, gpm.name)] += len(table)
             parts = (
                 self._partitioned(task, own, mapped)
-                if task.routing.unit is Unit.PARTITION
+                if task.routing.unit is RouteUnit.PARTITION
                 else self._keyed(task, own, mapped)
             )
             for bucket, part in parts:

@@ -15,7 +15,7 @@ from spaseq.spark.stages.sequencer import Sequencer
 from spaseq.spark.stages.worker import Shared, settle
 
 
-class SequenceStage:
+class BucketSequences:
     """Runs every query of a job over the blocks of one bucket, which come by query and earliest instant.
 
     No block begins before the one it follows, so every event before a block's first may be handled when the

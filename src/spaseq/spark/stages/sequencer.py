@@ -15,7 +15,7 @@ from spaseq.operators.answers import Answers
 from spaseq.operators.machine import FOREVER, Machine, MachineOptions
 from spaseq.operators.protocol import Situated
 from spaseq.operators.term_texts import encode_terms
-from spaseq.planner.distribution import Unit
+from spaseq.planner.distribution import RouteUnit
 from spaseq.settings import settings
 from spaseq.spark.job import Job, Task
 from spaseq.spark.shuffle.arrow_terms import KeyHashes, without_place
@@ -125,7 +125,7 @@ class Sequencer:
             for gpm, columns, rows in zip(program.gpms, self.task.columns, block.gpms, strict=True)
         }
         partition = None
-        if self.task.routing.unit is Unit.PARTITION:
+        if self.task.routing.unit is RouteUnit.PARTITION:
             partition = (
                 block.pairs.event.astype(np.int64),
                 machine.operator.number_keys(ids[block.pairs.terms]),
@@ -133,7 +133,7 @@ class Sequencer:
         return machine.step_tables(tables, block.times, serials, partition, now, self._report)
 
     def _no_pairs(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]] | None:
-        if self.task.routing.unit is not Unit.PARTITION:
+        if self.task.routing.unit is not RouteUnit.PARTITION:
             return None
         return np.zeros(0, np.int64), np.zeros(0, np.int32)
 

@@ -25,7 +25,7 @@ from spaseq.spark.schemas import CLOCKS, CONTROL
 from spaseq.spark.shuffle.blocks import Block, decode_block
 from spaseq.spark.shuffle.watermark import BEFORE_ALL, Progress
 from spaseq.spark.sources.bad_events import BadEvents
-from spaseq.spark.sources.task_place import Place
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.worker import settle
 from spaseq.spark.state.bucket_state import BucketState, Store
 
@@ -44,7 +44,7 @@ def micro_batch(
     job: Job, form: AnswerForm, place_of_bucket: int, store: Store, rows: Iterable[pd.DataFrame]
 ) -> Iterator[pd.DataFrame]:
     """What a micro-batch makes of the rows of one bucket: answers in Arrow's stream format, and how many came late."""
-    place, bucket = Place(), job.places.index(place_of_bucket)
+    place, bucket = TaskPlace(), job.places.index(place_of_bucket)
     work = Work(job, bucket, BucketState(job, bucket, store), place)
     with BadEvents(job.late, f"late-{place.batch:06d}-{bucket:05d}") as bad:
         for batch in work.run(_input(rows), form, bad):
@@ -72,7 +72,7 @@ def _input(frames: Iterable[pd.DataFrame]) -> Input:
 class Work:
     """A bucket at work on one micro-batch."""
 
-    def __init__(self, job: Job, bucket: int, state: BucketState, place: Place) -> None:
+    def __init__(self, job: Job, bucket: int, state: BucketState, place: TaskPlace) -> None:
         self._job, self._bucket, self._state, self._place = job, bucket, state, place
         self.late = 0
 

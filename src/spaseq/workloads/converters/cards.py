@@ -14,7 +14,7 @@ from typing import Final
 
 from spaseq.workloads.converters.tables import rows, source, utc_ms
 from spaseq.workloads.events import Clock, StreamEvent, event_text, instant_ms
-from spaseq.workloads.production import Background, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import (
     AMOUNT,
@@ -38,8 +38,8 @@ from spaseq.workloads.turtle import Subject
 BERKA, ACCOUNTS = "bank_berka_transactions_1993_1994.csv.gz", "bank_berka_accounts_kb.csv"
 SPARKOV, HOLDERS = "card_sparkov_SIMULATED.csv.gz", "card_sparkov_SIMULATED_holders_kb.csv"
 SAMPLE: Final = "card_spaseq_sample.csv.gz"
-STREAM: Final = Stream("cards", "http://example.org/streams/cards", "payments, one event each")
-BANK: Final = Stream(
+STREAM: Final = ProducedStream("cards", "http://example.org/streams/cards", "payments, one event each")
+BANK: Final = ProducedStream(
     "bank", "http://example.org/streams/bank", "credits, transfers, fees and standing orders"
 )
 KNOWLEDGE: Final = "http://example.org/cards/holders"
@@ -78,7 +78,7 @@ def produce(dataset: str, data: Path, selection: Selection) -> Production:
             events, known = _sparkov(data, selection), _holders(data, selection)
         case _:
             events, known = _sample(data, selection), iter(())
-    background = Background("holders", KNOWLEDGE, "accounts and card holders", known)
+    background = BackgroundGraph("holders", KNOWLEDGE, "accounts and card holders", known)
     return Production(
         name=dataset,
         about=ABOUT[dataset],

@@ -13,7 +13,7 @@ from typing import Final
 
 from spaseq.workloads.converters.tables import rows, source
 from spaseq.workloads.events import Clock, StreamEvent, event_text
-from spaseq.workloads.production import Background, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import (
     HAS_UNIT,
@@ -47,11 +47,13 @@ METER, STATION, BATTERY = f"<{BASE}meter>", f"<{BASE}weather-station>", f"<{BASE
 KNOWLEDGE: Final = "http://example.org/smart-grid/houses"
 
 STREAMS: Final = (
-    Stream("power", "http://example.org/streams/power", "power drawn from the grid, one reading a second"),
-    Stream(
+    ProducedStream(
+        "power", "http://example.org/streams/power", "power drawn from the grid, one reading a second"
+    ),
+    ProducedStream(
         "weather", "http://example.org/streams/weather", "the house's weather station, one reading a minute"
     ),
-    Stream(
+    ProducedStream(
         "storage", "http://example.org/streams/storage", "battery, panels and turbines, every five seconds"
     ),
 )
@@ -82,7 +84,7 @@ def produce(dataset: str, data: Path, selection: Selection) -> Production:
         " moved forward by 247 days less 4 hours",
         streams=STREAMS,
         events=_events(data, selection),
-        background=(Background("houses", KNOWLEDGE, "the sensors of Home C", _house()),),
+        background=(BackgroundGraph("houses", KNOWLEDGE, "the sensors of Home C", _house()),),
         sources=source("SE", POWER_FILE, WEATHER_FILE, GENERATION_FILE),
         settings={"generation_shift_s": SHIFT, **selection.settings()},
     )

@@ -13,7 +13,7 @@ from typing import Final
 
 from spaseq.workloads.converters.tables import new_york_offset, rows, source, utc_ms
 from spaseq.workloads.events import Clock, StreamEvent, event_text
-from spaseq.workloads.production import Background, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import NAME, OBJECT, PRICE, TRADE, A, decimal, integer, name, own, string
 from spaseq.workloads.turtle import Subject
@@ -28,7 +28,9 @@ ABOUT: Final = {
     "ticks_week": "trades of AIG, BAC and IBM 2013-10-07..11, 09:30 to 16:00 New York",
     "bars": "minute bars of ten symbols, each on some days of 2008 to 2023",
 }
-STREAM: Final = Stream("stocks", "http://example.org/streams/stocks", "trades or minute bars, one event each")
+STREAM: Final = ProducedStream(
+    "stocks", "http://example.org/streams/stocks", "trades or minute bars, one event each"
+)
 KNOWLEDGE: Final = "http://example.org/stocks/companies"
 COMPANIES: Final = {
     "AAPL": "Apple", "AIG": "American International Group", "BAC": "Bank of America", "FOXA": "21st Century Fox",
@@ -45,7 +47,7 @@ def produce(dataset: str, data: Path, selection: Selection) -> Production:
         streams=(STREAM,),
         events=_bars(data, selection) if dataset == "bars" else _ticks(dataset, data, selection),
         background=(
-            Background("companies", KNOWLEDGE, "the names behind the symbols", _companies(selection)),
+            BackgroundGraph("companies", KNOWLEDGE, "the names behind the symbols", _companies(selection)),
         ),
         sources=source("QL", FILES[dataset]),
         settings=selection.settings(),

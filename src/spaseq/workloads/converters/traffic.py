@@ -12,14 +12,14 @@ from typing import Final
 
 from spaseq.workloads.converters.tables import rows, source, utc_ms
 from spaseq.workloads.events import Clock, StreamEvent, event_text
-from spaseq.workloads.production import Background, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import AS_WKT, FEATURE, LABEL, OBSERVATION, A, integer, name, own, string, wkt
 from spaseq.workloads.turtle import Subject
 
 READINGS: Final = "aarhus_traffic_allsegments_week.csv.gz"
 SEGMENTS: Final = "aarhus_traffic_segments.csv"
-STREAM: Final = Stream(
+STREAM: Final = ProducedStream(
     "traffic", "http://example.org/streams/traffic", "every segment each five minutes, 2014-09-01..07"
 )
 KNOWLEDGE: Final = "http://example.org/traffic/segments"
@@ -35,7 +35,7 @@ def produce(dataset: str, data: Path, selection: Selection) -> Production:
         streams=(STREAM,),
         events=_readings(data, selection),
         background=(
-            Background(
+            BackgroundGraph(
                 "segments",
                 KNOWLEDGE,
                 "road segments of Aarhus and which follows which",

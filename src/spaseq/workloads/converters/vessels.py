@@ -11,7 +11,7 @@ from typing import Final
 
 from spaseq.workloads.converters.tables import rows, source, utc_ms
 from spaseq.workloads.events import Clock, StreamEvent, event_text
-from spaseq.workloads.production import Background, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import (
     FEATURE,
@@ -29,7 +29,7 @@ from spaseq.workloads.turtle import Subject
 
 POSITIONS: Final = "vessel_ais_us_20220103.csv.gz"
 STATIC: Final = "vessel_ais_us_20220103_static_kb.csv.gz"
-STREAM: Final = Stream(
+STREAM: Final = ProducedStream(
     "vessels", "http://example.org/streams/vessels", "AIS positions, about one in 70 seconds"
 )
 KNOWLEDGE: Final = "http://example.org/vessels/register"
@@ -58,7 +58,7 @@ def produce(dataset: str, data: Path, selection: Selection) -> Production:
         streams=(STREAM,),
         events=_positions(data, selection),
         background=(
-            Background(
+            BackgroundGraph(
                 "register", KNOWLEDGE, "vessels by MMSI, as they say themselves", _register(data, selection)
             ),
         ),

@@ -7,7 +7,7 @@ from typing import Final
 
 from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
-from spaseq.workloads.production import Background, Hint, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import (
     AMOUNT,
     INSTRUMENT,
@@ -26,7 +26,7 @@ KEYS_ARE: Final = "cards"
 KEYS: Final = 1000
 INTERVAL: Final = 250
 
-STREAM: Final = Stream("cards", "http://example.org/streams/cards", "payments, one event each")
+STREAM: Final = ProducedStream("cards", "http://example.org/streams/cards", "payments, one event each")
 KNOWLEDGE: Final = "http://example.org/cards/holders"
 MERCHANTS: Final = 500
 FRAUD_PERCENT: Final = 0.2
@@ -54,7 +54,7 @@ def produce(plan: Plan) -> Production:
         about="spaseq generate cards: synthetic payments; in abused cards amounts rise, then drop",
         streams=(STREAM,),
         events=_payments(plan),
-        background=(Background("holders", KNOWLEDGE, "who holds which card", _holders(plan)),),
+        background=(BackgroundGraph("holders", KNOWLEDGE, "who holds which card", _holders(plan)),),
         hints=(Hint("amounts that rise four times and then drop to a tenth", RISE_THEN_DROP),),
         settings=plan.settings(KEYS_ARE),
     )

@@ -15,7 +15,7 @@ from typing import Final
 
 from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
-from spaseq.workloads.production import Background, Hint, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import A, name, string
 from spaseq.workloads.turtle import Subject
 
@@ -24,7 +24,9 @@ KEYS: Final = 1000
 """From how many universities members of faculty and graduates may have their degrees."""
 INTERVAL: Final = 100
 
-STREAM: Final = Stream("lubm", "http://example.org/streams/lubm", "entities of universities, one event each")
+STREAM: Final = ProducedStream(
+    "lubm", "http://example.org/streams/lubm", "entities of universities, one event each"
+)
 KNOWLEDGE: Final = "http://example.org/lubm/ontology"
 ONTOLOGY: Final = "<http://swat.cse.lehigh.edu/onto/univ-bench.owl>"
 IMPORTS: Final = name("owl:imports")
@@ -96,7 +98,9 @@ def produce(plan: Plan) -> Production:
         streams=(STREAM,),
         events=_events(plan),
         background=(
-            Background("univ-bench", KNOWLEDGE, "the class and property tree of univ-bench.owl", _tree(plan)),
+            BackgroundGraph(
+                "univ-bench", KNOWLEDGE, "the class and property tree of univ-bench.owl", _tree(plan)
+            ),
         ),
         hints=(Hint("students who take a course of the professor who advises them", TAUGHT),),
         settings=plan.settings(KEYS_ARE),

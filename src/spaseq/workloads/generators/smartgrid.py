@@ -7,7 +7,7 @@ from typing import Final
 
 from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
-from spaseq.workloads.production import Background, Hint, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import (
     HAS_UNIT,
     HOSTED_BY,
@@ -33,11 +33,13 @@ KEYS_ARE: Final = "houses"
 KEYS: Final = 100
 INTERVAL: Final = 500
 
-POWER: Final = Stream(
+POWER: Final = ProducedStream(
     "power", "http://example.org/streams/power", "power drawn from the grid, watts and price"
 )
-WEATHER: Final = Stream("weather", "http://example.org/streams/weather", "weather stations of the places")
-STORAGE: Final = Stream(
+WEATHER: Final = ProducedStream(
+    "weather", "http://example.org/streams/weather", "weather stations of the places"
+)
+STORAGE: Final = ProducedStream(
     "storage", "http://example.org/streams/storage", "batteries of the houses, volts and price"
 )
 KNOWLEDGE: Final = "http://example.org/smart-grid/houses"
@@ -86,7 +88,7 @@ def produce(plan: Plan) -> Production:
         about="spaseq generate smartgrid: synthetic power, weather and storage readings",
         streams=(POWER, WEATHER, STORAGE),
         events=_readings(plan),
-        background=(Background("houses", KNOWLEDGE, "houses, their sensors and owners", _houses(plan)),),
+        background=(BackgroundGraph("houses", KNOWLEDGE, "houses, their sensors and owners", _houses(plan)),),
         hints=(Hint("dear fuel, then two good weather readings, then cheaper storage", SWITCH),),
         settings=plan.settings(KEYS_ARE),
     )

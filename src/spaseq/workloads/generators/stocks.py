@@ -7,7 +7,7 @@ from typing import Final
 
 from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
-from spaseq.workloads.production import Background, Hint, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import LABEL, NAME, OBJECT, PRICE, TRADE, A, cents, integer, own, string
 from spaseq.workloads.turtle import Subject
 
@@ -15,7 +15,7 @@ KEYS_ARE: Final = "companies"
 KEYS: Final = 100
 INTERVAL: Final = 100
 
-STREAM: Final = Stream("stocks", "http://example.org/streams/stocks", "trades, one event each")
+STREAM: Final = ProducedStream("stocks", "http://example.org/streams/stocks", "trades, one event each")
 KNOWLEDGE: Final = "http://example.org/stocks/companies"
 EXCHANGES: Final = tuple(string(letter) for letter in "ABCDJKMNPTXYZ")
 SECTORS: Final = ("energy", "finance", "health", "industry", "technology", "utilities")
@@ -42,7 +42,9 @@ def produce(plan: Plan) -> Production:
         streams=(STREAM,),
         events=_trades(plan),
         background=(
-            Background("companies", KNOWLEDGE, "the companies whose shares are traded", _companies(plan)),
+            BackgroundGraph(
+                "companies", KNOWLEDGE, "the companies whose shares are traded", _companies(plan)
+            ),
         ),
         hints=(Hint("a price that falls and rises again", V_SHAPE),),
         settings=plan.settings(KEYS_ARE),

@@ -8,7 +8,7 @@ from typing import Final
 
 from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
-from spaseq.workloads.production import Background, Hint, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import FEATURE, LABEL, OBSERVATION, A, integer, name, own, string
 from spaseq.workloads.turtle import Subject
 
@@ -16,7 +16,7 @@ KEYS_ARE: Final = "segments"
 KEYS: Final = 400
 INTERVAL: Final = 300_000
 
-STREAM: Final = Stream(
+STREAM: Final = ProducedStream(
     "traffic", "http://example.org/streams/traffic", "all segments report at the same instants"
 )
 KNOWLEDGE: Final = "http://example.org/traffic/segments"
@@ -81,7 +81,7 @@ def produce(plan: Plan) -> Production:
         streams=(STREAM,),
         events=_readings(plan, network),
         background=(
-            Background(
+            BackgroundGraph(
                 "segments", KNOWLEDGE, "road segments and which follows which", _segments(plan, network)
             ),
         ),

@@ -9,7 +9,7 @@ from typing import Final
 
 from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
-from spaseq.workloads.production import Background, Hint, Production, Stream
+from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import (
     FEATURE,
     LATITUDE,
@@ -29,7 +29,7 @@ KEYS_ARE: Final = "vessels"
 KEYS: Final = 200
 INTERVAL: Final = 350
 
-STREAM: Final = Stream("vessels", "http://example.org/streams/vessels", "positions, one event each")
+STREAM: Final = ProducedStream("vessels", "http://example.org/streams/vessels", "positions, one event each")
 KNOWLEDGE: Final = "http://example.org/vessels/register"
 TYPES: Final = ((30, "fishing"), (31, "towing"), (37, "pleasure craft"), (60, "passenger"), (70, "cargo"))
 SPEED, COURSE, HEADING, STATUS = (
@@ -80,7 +80,9 @@ def produce(plan: Plan) -> Production:
         about="spaseq generate vessels: synthetic positions of vessels that berth, cross and berth again",
         streams=(STREAM,),
         events=_positions(plan),
-        background=(Background("register", KNOWLEDGE, "vessels, their names and types", _register(plan)),),
+        background=(
+            BackgroundGraph("register", KNOWLEDGE, "vessels, their names and types", _register(plan)),
+        ),
         hints=(Hint("from standstill to standstill with at least three steady fixes between", CROSSING),),
         settings=plan.settings(KEYS_ARE),
     )

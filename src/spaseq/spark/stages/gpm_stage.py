@@ -129,7 +129,7 @@ class MatchClock:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            work = _Task(mapper_of(self._job.value), Place(), "event")
+            work = _Task(mapper_of(self._job.value), TaskPlace(), "event")
             for clock in batch.column("clock").to_pylist():
                 work.progress.tick(clock)
             yield work.last(0)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import CanonicalizationAlgorithm, Dataset, NamedNode, Quad, RdfFormat, parse
 
-from spaseq.io.readers import read_quads
+from support.quads import read_quads
 
 SUITES = Path(__file__).resolve().parents[3] / "shared" / "w3c" / "rdf11"
 FORMATS = {"rdf-n-quads": "nquads", "rdf-n-triples": "ntriples", "rdf-trig": "trig"}

@@ -31,10 +31,6 @@ class Function:
         """The address of its definition."""
         return _SPARQL + self.anchor
 
-    def accepts(self, count: int) -> bool:
-        """True if it can be called with so many arguments."""
-        return self.minimum <= count and (self.maximum is None or count <= self.maximum)
-
 
 def _of(count: int, *names: str) -> list[Function]:
     return [Function(name, count, count, f"func-{name.lower()}") for name in names]

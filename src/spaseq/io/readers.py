@@ -12,8 +12,6 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from pyoxigraph import Quad, RdfFormat, parse
-
 from spaseq.errors import InvalidArgument, listed
 from spaseq.io.assemble import RawEvent
 from spaseq.io.bad_input import BadInput, OnBad, fail
@@ -24,7 +22,6 @@ from spaseq.io.lines import End, Step
 from spaseq.io.options import ReadOptions
 from spaseq.io.pieces import in_pieces, parser_of, per_event_of
 from spaseq.io.sources import GROUPED, ByteReader, Layout, PathLike, Source, find_sources
-from spaseq.io.trig import trig_quads
 from spaseq.model.dictionary import ScopesClosed, TermDictionary
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.terms import BlankScopes
@@ -313,20 +310,3 @@ def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator
     if source.format == "jelly":
         return read_jelly(reader, options, source.name)
     return in_pieces(parser_of(source, options), reader, options.chunk_bytes, options.judged_bytes)
-
-
-def read_quads(
-    data: bytes, file_format: str = "nquads", *, compiled: bool = False, base_iri: str | None = None
-) -> Iterator[Quad]:
-    """The quads of a text, without any thought of events; a `SyntaxError` has the line.
-
-    ``compiled`` reads N-Quads and N-Triples with the byte kernel, as large inputs are.
-    """
-    if file_format == "trig":
-        return trig_quads(data, base_iri)
-    syntax = RdfFormat.N_QUADS if file_format == "nquads" else RdfFormat.N_TRIPLES
-    if compiled:
-        from spaseq.io.quads import lex_quads
-
-        return iter(lex_quads(data, syntax))
-    return iter(parse(data, format=syntax))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from pyoxigraph import DefaultGraph, Quad, RdfFormat
+from pyoxigraph import DefaultGraph, RdfFormat
 
 from spaseq.io.assemble import Damage, GraphAssembler, Mark
 from spaseq.io.labels import numbered
@@ -145,23 +145,6 @@ class TrigReader:
             if start < step.consumed:
                 self._declared.add(text)
         return Step([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
-
-
-def trig_quads(data: bytes, base_iri: str | None = None) -> Iterator[Quad]:
-    """The quads of a TriG text, statement by statement; a `SyntaxError` has the line of its statement."""
-    declared = Declarations(base_iri)
-    for statement in statements(data, True):
-        text = data[statement.start : statement.end]
-        prologue = declared.text
-        try:
-            yield from parsed(prologue + text, RdfFormat.TRIG, base_iri)
-        except SyntaxError as error:
-            line = data.count(b"\n", 0, statement.start) + 1
-            found = SyntaxError(f"line {line}: {message_of(error)}")
-            found.lineno = line
-            raise found from None
-        if statement.declares:
-            declared.add(text)
 
 
 def _key(text: bytes) -> bytes:

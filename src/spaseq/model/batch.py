@@ -63,10 +63,6 @@ class EventBatch:
         here = slice(int(self.offsets[event]), int(self.offsets[event + 1]))
         return self.subjects[here], self.predicates[here], self.objects[here]
 
-    def event_of_triple(self) -> Longs:
-        """For every triple the ordinal of its event."""
-        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.offsets))
-
     def origin_of(self, event: int) -> tuple[str, int]:
         """The source and the position one event was read from."""
         source = self.sources[0 if self.origins is None else int(self.origins[event])]

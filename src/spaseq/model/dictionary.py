@@ -112,14 +112,6 @@ class TermDictionary:
             self._remember(text, known)
         return known or UNBOUND
 
-    def encode_ntriples(self, text: bytes) -> int:
-        """The id of the term with this canonical N-Triples text, given as UTF-8."""
-        return self.encode_text(text.decode())
-
-    def encode_many(self, terms: Iterable[Term]) -> list[int]:
-        """The ids of many terms."""
-        return self.encode_texts([str(term) for term in terms])
-
     def encode_texts(self, texts: Sequence[str]) -> list[int]:
         """The ids of many terms, given their canonical N-Triples texts."""
         if self._arena is not None:

@@ -36,33 +36,6 @@ class MappingTable:
         """The rows at these ordinals, or where a mask is true."""
         return MappingTable(self.events[rows], {name: ids[rows] for name, ids in self.columns.items()})
 
-    def rename(self, names: Mapping[str, str]) -> MappingTable:
-        """The same rows with some variables called differently."""
-        return MappingTable(self.events, {names.get(name, name): ids for name, ids in self.columns.items()})
-
-    def project(self, variables: Sequence[str]) -> MappingTable:
-        """The same rows with these columns only; one that is absent becomes unbound."""
-        return MappingTable(self.events, {name: self.column(name) for name in variables})
-
-    def extend(self, variable: str, ids: Ids) -> MappingTable:
-        """The same rows with one more column."""
-        return MappingTable(self.events, {**self.columns, variable: ids})
-
-    def distinct(self) -> MappingTable:
-        """One of every set of equal rows, the first, in the order of first occurrence."""
-        if len(self) < 2:
-            return self
-        keys: list[npt.NDArray[np.integer]] = [self.events, *self.columns.values()]
-        order = np.lexsort(keys[::-1])
-        changed = np.zeros(len(self), np.bool_)
-        changed[0] = True
-        for key in keys:
-            ordered = key[order]
-            changed[1:] |= ordered[1:] != ordered[:-1]
-        if bool(changed.all()):
-            return self
-        return self.take(np.sort(order[changed]))
-
     def remapped(self, mapping: Ids) -> MappingTable:
         """The same rows after the dictionary was compacted (old id to new id)."""
         return MappingTable(self.events, {name: mapping[ids] for name, ids in self.columns.items()})
@@ -71,16 +44,3 @@ class MappingTable:
 def empty_table(variables: Sequence[str] = ()) -> MappingTable:
     """The table without rows."""
     return MappingTable(np.zeros(0, np.int64), {name: np.zeros(0, np.int32) for name in variables})
-
-
-def concat_tables(tables: Sequence[MappingTable]) -> MappingTable:
-    """All rows of several tables, one table after the other; absent columns are unbound."""
-    if len(tables) == 1:
-        return tables[0]
-    variables = dict.fromkeys(name for table in tables for name in table.columns)
-    if not tables:
-        return empty_table()
-    return MappingTable(
-        np.concatenate([table.events for table in tables]),
-        {name: np.concatenate([table.column(name) for table in tables]) for name in variables},
-    )

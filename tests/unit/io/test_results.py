@@ -105,7 +105,9 @@ def test_columns_are_written_like_single_matches(
 ) -> None:
     """The bulk writer and the plain writer give the same bytes, unbound variables absent."""
     terms = TermDictionary()
-    terms.encode_many([H1, FIVE, BlankNode("b"), Literal('%s"'), Literal("x", language="en")])
+    terms.encode_texts(
+        list(map(str, (H1, FIVE, BlankNode("b"), Literal('%s"'), Literal("x", language="en"))))
+    )
     if promoted:
         terms.promote()
     matches = [
@@ -123,7 +125,7 @@ def test_columns_are_written_like_single_matches(
 def test_the_bulk_writer_follows_a_compacted_dictionary() -> None:
     """Ids of another generation are not spelled as before, and those of an older one not at all."""
     terms = TermDictionary()
-    first, second = terms.encode_many([H1, FIVE])
+    first, second = terms.encode_texts(list(map(str, (H1, FIVE))))
     lines = ColumnLines(terms)
     instants = np.zeros(1, np.int64)
     old = terms.generation

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spaseq.model.batch import EMPTY, EventBatch, concat
-from spaseq.model.mappings import MappingTable, concat_tables, empty_table
+from spaseq.model.mappings import MappingTable, empty_table
 
 Plain = tuple[int, list[tuple[int, int, int]]]
 TRIPLES = st.tuples(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5))
@@ -56,7 +56,6 @@ def test_taking_events_in_an_order_takes_their_triples_along(events: list[Plain]
     order = np.array([i % len(events) for i in range(0, 13, 3)] if events else [], np.int64)
     taken = batch_of(events).take(order)
     assert plain(taken) == [events[i] for i in order]
-    assert taken.event_of_triple().tolist() == [i for i, k in enumerate(order) for _ in events[k][1]]
 
 
 @given(EVENTS)
@@ -95,21 +94,10 @@ def rows_of(found: MappingTable) -> list[tuple[int, ...]]:
     return list(zip(*columns, strict=True))
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), max_size=12))
-def test_distinct_keeps_the_first_of_equal_rows(rows: list[tuple[int, int, int]]) -> None:
-    """Equal mappings of one event are one; of two events, two."""
-    assert rows_of(table(rows).distinct()) == list(dict.fromkeys(rows))
-
-
-def test_tables_are_renamed_projected_extended_and_joined_end_to_end() -> None:
+def test_rows_of_a_table_are_taken_and_follow_a_compacted_dictionary() -> None:
     """A variable without column is unbound."""
     one = table([(0, 1, 2), (1, 3, 0)])
-    renamed = one.rename({"x": "z"})
-    assert renamed.variables == ("z", "y")
-    assert rows_of(one.project(["y", "new"])) == [(0, 2, 0), (1, 0, 0)]
-    assert rows_of(one.extend("w", np.array([7, 8], np.int32)))[1] == (1, 3, 0, 8)
-    assert rows_of(concat_tables([one, renamed])) == [(0, 1, 2, 0), (1, 3, 0, 0), (0, 0, 2, 1), (1, 0, 0, 3)]
-    assert len(concat_tables([])) == 0
+    assert one.column("new").tolist() == [0, 0]
     assert rows_of(one.take(np.array([False, True]))) == [(1, 3, 0)]
     assert rows_of(one.remapped(np.array([0, 5, 6, 7], np.int32))) == [(0, 5, 6), (1, 7, 0)]
     assert empty_table(["x"]).variables == ("x",)

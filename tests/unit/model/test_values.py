@@ -38,7 +38,7 @@ def both_tiers(terms: list[Term]) -> tuple[ValueColumns, ValueColumns]:
     """The value columns of the same terms, by Python and by the kernel."""
     plain, promoted = TermDictionary(), TermDictionary()
     for dictionary in (plain, promoted):
-        dictionary.encode_many(terms)
+        dictionary.encode_texts([str(term) for term in terms])
     promoted.promote()
     return ValueColumns(plain).extend(), ValueColumns(promoted).extend()
 
@@ -151,7 +151,7 @@ def test_columns_follow_the_dictionary(promoted: bool) -> None:
     if promoted:
         dictionary.promote()
     values = ValueColumns(dictionary)
-    first = dictionary.encode_many([typed(str(i), "integer") for i in range(200)])
+    first = dictionary.encode_texts([str(typed(str(i), "integer")) for i in range(200)])
     assert values.extend().integer[first[199]] == 199
     second = dictionary.encode(typed("7.5", "double"))
     assert values.extend().number[second] == 7.5

@@ -1,14 +1,17 @@
-"""Quads without events: the same line lexer and term encoder as the event kernel, for N-Quads and N-Triples."""
+"""Quads without events, for the W3C's suites: the same line lexer, term encoder and statement cutter as events are read with."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
-from pyoxigraph import DefaultGraph, Quad, RdfFormat
+from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
 
 from spaseq.io.line_kernel import CLOSE, NOTHING, SPANS, TROUBLE, cut_line, find_line_end
-from spaseq.io.lines import message_of, parse_line
+from spaseq.io.lines import message_of, parse_line, parsed
 from spaseq.io.term_kernel import DOUBT, ROOM, encode_iri, encode_label, encode_literal
+from spaseq.io.trig import Declarations, statements
 from spaseq.model.arena import PADDING, Bytes, Longs, Terms
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.jit import Int, lean, load8
@@ -86,3 +89,35 @@ def _by_pyoxigraph(line: bytes, syntax: RdfFormat, number: int) -> list[Quad]:
         found = SyntaxError(f"line {number}: {message_of(error)}")
         found.lineno = number
         raise found from None
+
+
+def trig_quads(data: bytes, base_iri: str | None = None) -> Iterator[Quad]:
+    """The quads of a TriG text, statement by statement; a `SyntaxError` has the line of its statement."""
+    declared = Declarations(base_iri)
+    for statement in statements(data, True):
+        text = data[statement.start : statement.end]
+        prologue = declared.text
+        try:
+            yield from parsed(prologue + text, RdfFormat.TRIG, base_iri)
+        except SyntaxError as error:
+            line = data.count(b"\n", 0, statement.start) + 1
+            found = SyntaxError(f"line {line}: {message_of(error)}")
+            found.lineno = line
+            raise found from None
+        if statement.declares:
+            declared.add(text)
+
+
+def read_quads(
+    data: bytes, file_format: str = "nquads", *, compiled: bool = False, base_iri: str | None = None
+) -> Iterator[Quad]:
+    """The quads of a text, without any thought of events; a `SyntaxError` has the line.
+
+    ``compiled`` reads N-Quads and N-Triples with the byte kernel, as large inputs are.
+    """
+    if file_format == "trig":
+        return trig_quads(data, base_iri)
+    syntax = RdfFormat.N_QUADS if file_format == "nquads" else RdfFormat.N_TRIPLES
+    if compiled:
+        return iter(lex_quads(data, syntax))
+    return iter(parse(data, format=syntax))

@@ -20,7 +20,7 @@ from spaseq.errors import IncompatibleCheckpoint, InvalidArgument
 from spaseq.io.written import Written
 from spaseq.model.packing import LARGEST, LONG, Damaged, reading, whole_number
 
-VERSION: Final = 3
+VERSION: Final = 4
 FILE: Final = "checkpoint"
 SPARK_FILE: Final = "run.json"
 """What a checkpoint of a run on Spark has instead."""
@@ -36,8 +36,8 @@ class RunProgress:
     ``reached`` is the last instant that was handled, None at the beginning; ``told`` counts the bad input
     that was reported, by source; ``clock`` is the wall clock when the input was begun, in microseconds. Of a run
     that follows its directories ``taken`` says how far files were handled, ``current`` up to where it was reading,
-    of which ``reached``, ``told`` and ``clock`` speak, ``bad`` how much was reported before, and ``latest`` how far
-    its streams have come.
+    of which ``reached``, ``told`` and ``clock`` speak, ``bad`` how much was reported before, ``latest`` how far
+    its streams have come, and ``positions`` how far sources that are no files were read.
     """
 
     reached: int | None = None
@@ -55,6 +55,7 @@ class RunProgress:
     taken: tuple[Bookmark, ...] = ()
     current: tuple[Bookmark, ...] = ()
     latest: Mapping[str, int] = field(default_factory=dict)
+    positions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def reported(self) -> int:
@@ -135,6 +136,8 @@ def _progress(saved: dict[str, Any]) -> RunProgress:
                 whole_number(known, name, LONG.min, LONG.max + 1)
     marks = {name: tuple(map(Bookmark.from_dict, saved[name])) for name in ("taken", "current")}
     files = {name: as_written(saved[name]) for name in ("output", "quarantine")}
+    if not isinstance(saved["positions"], dict):
+        raise Damaged("there are no positions of sources")
     lists = {"matches": tuple(saved["matches"]), "incomplete": tuple(map(str, saved["incomplete"]))}
     return RunProgress(**{**saved, **marks, **files, **lists})
 

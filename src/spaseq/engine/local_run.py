@@ -15,6 +15,7 @@ from spaseq.engine.follow import watch
 from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import StreamInput, declared_streams, resolve_streams
 from spaseq.engine.live import LivePipes
+from spaseq.engine.live_sources import LiveSources
 from spaseq.engine.notices import Notices, Tell, silent
 from spaseq.engine.opening import Opened, Opener, StreamFiles, find_inputs
 from spaseq.engine.output import Output, Sink, chosen_format
@@ -29,6 +30,7 @@ from spaseq.engine.summary import asked_predicates, summarised
 from spaseq.engine.supply import FiniteSupply, FollowSupply, Supply
 from spaseq.engine.tally import Tally, mappings_of, skipped_by
 from spaseq.io.bad_input import BadInputHandler
+from spaseq.io.event_source import is_address, refuse_addresses
 from spaseq.io.layouts import FOLLOWED
 from spaseq.io.quarantine import QuarantineFile
 from spaseq.io.sample import sampled_predicates
@@ -50,10 +52,21 @@ class LocalRun:
         self._given: dict[str, list[StreamInput]] = {
             iri: list[StreamInput](paths) for iri, paths in resolve_streams(queries, request.streams).items()
         }
+        self._addresses = [
+            (stream, value)
+            for stream in self._streams
+            for value in self._given[stream.iri]
+            if isinstance(value, str) and is_address(value)
+        ]
         if request.follow:
+            for stream in self._streams:
+                self._given[stream.iri] = [
+                    value for value in self._given[stream.iri] if not is_address(value)
+                ]
             self.inputs: list[Opened] = find_pipes(self._streams, self._given, options)
             watch(self._streams, self._given, options, request.settle)
         else:
+            refuse_addresses([value for _, value in self._addresses], "follow it with `--follow`")
             self.inputs = find_inputs(self._streams, self._given, options)
         check_pipes(pipes_of(self.inputs), again=request.checkpoint is not None)
         request.check_paths()
@@ -160,6 +173,7 @@ class LocalRun:
             opener,
             watch(self._streams, self._given, request.input, request.settle, progress.taken),
             LivePipes(pipes_of(self.inputs), request.input.read, request.settle, stack),
+            LiveSources(self._addresses, streams, self.session.dictionary, progress.positions, stack),
             self.buffer,
             StreamClocks(streams, lateness, request.idle_after, progress.latest),
             reports,

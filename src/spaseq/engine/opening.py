@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.feeds import Batches, Feed, LateFeed, SurveyedFile, WholeFeed, pushed_batches
@@ -200,14 +201,16 @@ class Opener:
     def _within(self, batches: Batches, lead: int) -> Iterator[EventBatch]:
         for batch in batches():
             clock = self.clock if self.clock is not None else wall_microseconds()
-            ahead = batch.times > clock + lead
-            if not ahead.any():
-                yield batch
-                continue
-            self._reports.ahead(batch, np.flatnonzero(ahead), clock, lead)
-            yield batch.take(np.flatnonzero(~ahead))
+            yield _not_ahead(batch, clock, lead, self._reports.ahead)
 
     # --- events ---------------------------------------------------------------------------------
+
+    def believed(self, batch: EventBatch) -> EventBatch:
+        """The events of a source that is followed which are not too far ahead of the clock; the others are reported."""
+        lead = self._options.max_lead
+        if lead is None:
+            return batch
+        return _not_ahead(batch, wall_microseconds(), lead, self._reports.ahead_in_time)
 
     def _events(self, item: StreamEvents) -> Feed:
         batches = self._believed(
@@ -217,6 +220,20 @@ class Opener:
             return WholeFeed(batches)
         self._reports.measure(f"events of {item.stream.alias}", "event")
         return LateFeed(batches, self._options.lateness or 0, self._reports.late_in_file)
+
+
+def _not_ahead(
+    batch: EventBatch,
+    clock: int,
+    lead: int,
+    report: Callable[[EventBatch, npt.NDArray[np.intp], int, int], None],
+) -> EventBatch:
+    """The events that are at most ``lead`` ahead of the clock."""
+    ahead = batch.times > clock + lead
+    if not ahead.any():
+        return batch
+    report(batch, np.flatnonzero(ahead), clock, lead)
+    return batch.take(np.flatnonzero(~ahead))
 
 
 def _unit(source: Source) -> Unit:

@@ -107,7 +107,7 @@ class Reports:
             self._report(bad)
 
     def lost(self, bad: BadInput) -> None:
-        """Report a file that cannot be read on."""
+        """Report what is not reported again when the run is resumed: a file that cannot be read on, say."""
         self._done += 1
         self._report(bad)
 
@@ -115,6 +115,11 @@ class Reports:
         """Report events whose time is too far in the future."""
         for row in rows.tolist():
             self(self._of(batch, row, ahead_reason(int(batch.times[row]), clock, max_lead)))
+
+    def ahead_in_time(self, batch: EventBatch, rows: Rows, clock: int, max_lead: int) -> None:
+        """The same for a source that is followed, whose events come once."""
+        for row in rows.tolist():
+            self.lost(self._of(batch, row, ahead_reason(int(batch.times[row]), clock, max_lead)))
 
     def late_in_file(self, batch: EventBatch, rows: Rows, watermark: int) -> None:
         """Report events of a finite input that came after time had passed them."""

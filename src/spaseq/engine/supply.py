@@ -14,6 +14,7 @@ from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.follow import INTERVAL, Watch
 from spaseq.engine.live import INTERVAL as LIVE_INTERVAL
 from spaseq.engine.live import LivePipes
+from spaseq.engine.live_sources import LiveSources
 from spaseq.engine.opening import Opened, Opener, StreamFiles
 from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
 from spaseq.engine.replay import Merge, Portion, after
@@ -105,7 +106,7 @@ class FiniteSupply:
 
 
 class FollowSupply:
-    """Directories and pipes that are followed: what is found in one look is one finite input; then comes the lateness.
+    """Directories, pipes and other sources that are followed: what one look finds is one finite input; then comes the lateness.
 
     ``rest`` is called with a number of seconds when there is nothing to do.
     """
@@ -115,6 +116,7 @@ class FollowSupply:
         opener: Opener,
         watch: Watch,
         pipes: LivePipes,
+        live: LiveSources,
         buffer: ReorderBuffer,
         clocks: StreamClocks,
         reports: Reports,
@@ -129,6 +131,7 @@ class FollowSupply:
         self._opener = opener
         self._watch = watch
         self._pipes = pipes
+        self._live = live
         self._buffer = buffer
         self._clocks = clocks
         self._reports = reports
@@ -141,7 +144,7 @@ class FollowSupply:
         self._reached, self._current, self._clock = progress.reached, progress.current, progress.clock
 
     def portions(self) -> Iterator[Portion]:
-        """Portions for as long as the run lasts, or until all pipes have ended and there are only pipes."""
+        """Portions for as long as the run lasts, or until all pipes and sources have ended and there is nothing else."""
         if self._current:
             yield from self._handled(self._resumed())
         while True:
@@ -152,16 +155,25 @@ class FollowSupply:
             for path in look.unfinished:
                 self._reports.notices.tell(f"`{path}` ends in the middle of an event; the rest is waited for")
             files = [*look.files, *self._pipes.take()]
+            heard = False
+            for batch in self._live.take():
+                heard, batch = True, self._opener.believed(batch)
+                self._count(batch)
+                yield self._held_back(batch)
             if files:
                 self._reached, self._current, self._clock = None, look.marks, wall_microseconds()
                 yield from self._handled(files)
-            elif self._pipes and self._pipes.done and not self._watch.given:
+            elif heard:
+                continue
+            elif (
+                (self._pipes or self._live) and self._pipes.done and self._live.done and not self._watch.given
+            ):
                 yield Portion(self._buffer.advance_to(NEVER), NEVER)
                 return
             else:
                 yield from self._passed()
                 self._reports.notices.poll()
-                self._rest(LIVE_INTERVAL if self._pipes else INTERVAL)
+                self._rest(LIVE_INTERVAL if self._pipes or self._live else INTERVAL)
 
     def _handled(self, files: Sequence[StreamFiles]) -> Iterator[Portion]:
         assert self._clock is not None
@@ -171,16 +183,20 @@ class FollowSupply:
         )  # fmt: skip
         for portion in self._finite.portions():
             self._reached = self._finite.reached
-            late = self._buffer.hold(portion.batch)
-            if len(late):
-                self._reports.late_in_time(portion.batch, late, self._buffer.watermark, self._streams)
-            self._clocks.see(portion.batch)
-            ready = self._buffer.advance_to(self._clocks.watermark)
-            yield Portion(ready, self._buffer.watermark)
+            yield self._held_back(portion.batch)
         self._watch.keep(self._current)
         self._pipes.keep()
         self._reports.settle()
         self._reached, self._current, self._finite = None, (), None
+
+    def _held_back(self, batch: EventBatch) -> Portion:
+        """What may go on now that these events have come."""
+        late = self._buffer.hold(batch)
+        if len(late):
+            self._reports.late_in_time(batch, late, self._buffer.watermark, self._streams)
+        self._clocks.see(batch)
+        ready = self._buffer.advance_to(self._clocks.watermark)
+        return Portion(ready, self._buffer.watermark)
 
     def _passed(self) -> Iterator[Portion]:
         """What may go on because a stream has been idle for so long that it is not waited for."""
@@ -217,6 +233,7 @@ class FollowSupply:
             taken=tuple(self._watch.marks.values()),
             current=self._current,
             latest=self._clocks.latest,
+            positions=dict(self._live.positions),
         )
 
     @property

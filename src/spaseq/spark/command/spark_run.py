@@ -22,6 +22,7 @@ from spaseq.engine.piped import check_pipes
 from spaseq.engine.request import RunReport, RunRequest, Show, Status, Stop, Stopped, unwatched
 from spaseq.engine.session import as_knowledge
 from spaseq.errors import InvalidArgument
+from spaseq.io.event_source import refuse_addresses
 from spaseq.io.pipes import kept_in
 from spaseq.io.sources import PipeSource, Source, find_sources, is_pipe
 from spaseq.io.unreadable import unreadable_input
@@ -53,6 +54,10 @@ class SparkRun:
         self.request, self.master, self.stop = request, master or "local[*]", stop or Stop()
         check_master(self.master)
         self.inputs = resolve_streams(request.queries, request.streams)
+        cure = (
+            "read it with `--engine local --follow`, or give `spaseq.spark.match` a DataFrame of its events"
+        )
+        refuse_addresses([path for _, path in request.streams], cure)
         self.knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         for query in request.queries:
             self.knowledge.require(query.query.knowledge[0])

@@ -1,0 +1,1 @@
+"""Sources of events that are no files, one module for each scheme in ``--stream NAME=scheme:address``."""

@@ -238,14 +238,20 @@ class _Drawing:
             if self.chance(2):
                 return f"SELECT ({aggregate} AS ?n)", ""
             having = f"HAVING(COUNT(*) > {self.number(0, 2)})" if self.chance(3) else ""
+            if self.chance(5):
+                return f"SELECT ?key ({aggregate} AS ?n)", f"GROUP BY (isIRI(?v) AS ?key) {having}"
             return f"SELECT ?x ({aggregate} AS ?n)", f"GROUP BY ?x {having}"
         if kind == 5 and self.limits:
-            tail = f"ORDER BY {self.pick(('?x', 'DESC(?x)'))} LIMIT {self.number(0, 2)}"
+            offset = f" OFFSET {self.number(0, 2)}" if self.chance(3) else ""
+            tail = f"ORDER BY {self.pick(('?x', 'DESC(?x)'))} LIMIT {self.number(0, 2)}{offset}"
             return "SELECT DISTINCT ?x", tail
         if kind == 6:
             return "SELECT DISTINCT ?x ?v", ""
         if kind == 7:
-            return "SELECT ?x (?v AS ?renamed) (BOUND(?y) AS ?has)", "ORDER BY ?x"
+            extra = (
+                "" if self.portable else self.pick(("", " (timestamp(?x :p ?v) AS ?at)", " (NOW() AS ?now)"))
+            )
+            return f"SELECT ?x (?v AS ?renamed) (BOUND(?y) AS ?has){extra}", "ORDER BY ?x"
         return self.pick(("SELECT *", "SELECT ?x ?y ?v", "SELECT ?v")), ""
 
     # --- patterns ---
@@ -304,31 +310,28 @@ class _Drawing:
             )
         )
 
-    def decoration(self) -> str:
-        kind = self.number(0, 11)
+    def inner(self, depth: int) -> str:
+        """The inside of a nested group."""
+        more = self.decoration(depth - 1) if depth > 0 and self.chance(3) else ""
+        return f"{self.somewhere()} {more}"
+
+    def decoration(self, depth: int = 2) -> str:
+        """What may follow in a group: it narrows, widens or extends the solutions before it."""
         name = self.fresh()
-        match kind:
+        match self.number(0, 13):
             case 0 | 1:
-                guard = self.pick(("", "FILTER(?v > 0)", "FILTER(?x != ?y)"))
-                return f"OPTIONAL {{ {self.somewhere()} {guard} }}"
+                guard = self.pick(("", "FILTER(?v > 0)", "FILTER(?x != ?y)", "FILTER(BOUND(?v))"))
+                return f"OPTIONAL {{ {self.inner(depth)} {guard} }}"
             case 2:
-                return f"{{ {self.somewhere()} }} UNION {{ {self.somewhere()} }}"
+                return f"{{ {self.inner(depth)} }} UNION {{ {self.inner(depth)} }}"
             case 3:
-                return f"MINUS {{ {self.somewhere()} }}"
+                return f"MINUS {{ {self.inner(depth)} }}"
             case 4:
-                return f"FILTER EXISTS {{ {self.somewhere()} }}"
+                return f"FILTER EXISTS {{ {self.somewhere()} {self.pick(('', 'FILTER(?v > 0)'))} }}"
             case 5:
-                return f"FILTER NOT EXISTS {{ {self.somewhere()} }}"
+                return f"FILTER NOT EXISTS {{ {self.somewhere()} {self.pick(('', 'FILTER(?v > 0)'))} }}"
             case 6:
-                return self.pick(
-                    (
-                        "FILTER(?v > 0)",
-                        "FILTER(?x != ?v)",
-                        "FILTER(!BOUND(?y))",
-                        "FILTER(isIRI(?x) || ?v = 2)",
-                        "FILTER(?v IN (0, 2))",
-                    )
-                )
+                return self.condition()
             case 7:
                 return f"BIND({self.pick(('?v + 1', 'STR(?x)', 'IF(BOUND(?y), ?y, ?x)', '?v'))} AS {name})"
             case 8:
@@ -337,18 +340,33 @@ class _Drawing:
                         "VALUES ?x { :k1 :k2 }",
                         "VALUES (?x ?v) { (:k1 2) (:k2 UNDEF) (UNDEF 1) }",
                         "VALUES ?v { 0 1 2 }",
+                        "VALUES ?x { :k1 :k1 }",
                     )
                 )
             case 9:
-                return f"{{ SELECT ?x (COUNT(*) AS {name}) {{ {self.somewhere()} }} GROUP BY ?x }}"
+                having = self.pick(("", "HAVING(COUNT(*) > 1)"))
+                return f"{{ SELECT ?x (COUNT(*) AS {name}) {{ {self.inner(depth)} }} GROUP BY ?x {having} }}"
             case 10:
-                return f"{{ SELECT DISTINCT ?x {{ {self.somewhere()} }} }}"
+                return f"{{ SELECT {self.pick(('DISTINCT ?x', '?x', 'DISTINCT ?x ?y'))} {{ {self.inner(depth)} }} }}"
+            case 11:
+                return f"{{ SELECT (COUNT(DISTINCT ?v) AS {name}) {{ {self.inner(depth)} }} }}"
+            case 12:
+                return f"{{ {self.inner(depth)} }}"
             case _:
-                return (
-                    self.pick(("GRAPH :g { ?x :r ?r }", "GRAPH :h { ?x :r ?v }"))
-                    if self.portable
-                    else self.graph()
-                )
+                graphs = ("GRAPH :g { ?x :r ?r }", "GRAPH :h { ?x :r ?v }")
+                return self.pick(graphs) if self.portable else self.graph()
+
+    def condition(self) -> str:
+        return self.pick(
+            (
+                "FILTER(?v > 0)",
+                "FILTER(?x != ?v)",
+                "FILTER(!BOUND(?y))",
+                "FILTER(isIRI(?x) || ?v = 2)",
+                "FILTER(?v IN (0, 2))",
+                "FILTER(COALESCE(?v, 0) < 2)",
+            )
+        )
 
     def graph(self) -> str:
         return self.pick(

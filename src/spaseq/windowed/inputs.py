@@ -12,9 +12,9 @@ from typing import Final
 
 from pyoxigraph import NamedNode
 
-from spaseq.algebra.expressions import Constant, Var
+from spaseq.algebra.expressions import Call, Constant, Expression, Var, walk
 from spaseq.algebra.patterns import Bgp, Graph, Node, Pattern, TriplePattern
-from spaseq.algebra.scope import sub_patterns
+from spaseq.algebra.scope import pattern_expressions, sub_patterns
 from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
 from spaseq.columnar.needs import exists_patterns, needed_predicates
 
@@ -96,5 +96,19 @@ def window_triples(
         for triple in pattern.triples:
             for window in (windows[name] for name in active):
                 yield from ((window, Input(window.stream, each)) for each in triples_for(triple))
+    for expression in pattern_expressions(pattern):
+        for triple in _dated(expression):
+            yield from ((windows[name], Input(windows[name].stream, triple)) for name in active)
     for part in (*sub_patterns(pattern), *exists_patterns(pattern)):
         yield from window_triples(part, active, query)
+
+
+def _dated(expression: Expression) -> Iterator[TriplePattern]:
+    """The triples, by place, that the calls of `timestamp` in an expression may ask about."""
+    for node in walk(expression):
+        if isinstance(node, Call) and node.name == "TIMESTAMP":
+            subject, predicate, obj = (
+                argument if isinstance(argument, Constant) else Var(place)
+                for place, argument in zip(_PLACES, node.arguments, strict=True)
+            )
+            yield TriplePattern(subject, predicate, obj)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,3 +71,13 @@ def test_a_package_beside_the_others_is_a_language() -> None:
         spaseq.Event("S", t, f"<urn:a> <urn:{p}> 1 .", format="turtle") for t, p in ((1, "p"), (2, "q"))
     ]
     assert len([*engine.push(events), *engine.finish()]) == 1
+
+
+def test_the_recipe_names_every_file_of_a_language() -> None:
+    """What the languages there are consist of, and the one that tests add, is in the table of docs/how-to/extend.md."""
+    root = Path(__file__).resolve().parents[3]
+    page = (root / "docs/how-to/extend.md").read_text("utf-8")
+    named = set(re.findall(r"^\| `([\w.]+)`", page, re.MULTILINE)) | {"query.py"}
+    assert {path.name for path in (root / "tests/toys/languages/tally").iterdir() if path.suffix} <= named
+    for needed in ("src/spaseq/operators/<name>.py", "src/spaseq/io/connectors/<scheme>.py"):
+        assert needed in page

@@ -26,8 +26,9 @@ class OperatorQuery:
 
     ``operator`` names the module of `spaseq.operators` that makes it; ``details`` is what it alone reads: any frozen value that
     can be pickled. Rows go apart by the values of ``key``, variables that every pattern certainly binds; without one, all rows
-    go to one worker. ``reason`` says why, and ``cure`` what would change it. With ``hears_instants`` the operator also gets the events that no pattern
-    matches. ``template`` is that of a CONSTRUCT.
+    go to one worker. ``reason`` says why, and ``cure`` what would change it. With ``hears_instants`` the operator also hears of the instants at which no
+    pattern matches. With ``counts_events`` it hears of all events, instant by instant, simultaneous ones in order of arrival, and finds
+    their streams by their serial numbers. ``template`` is that of a CONSTRUCT.
     """
 
     operator: str
@@ -39,4 +40,5 @@ class OperatorQuery:
     reason: str = "its operator keeps one state for all rows"
     cure: str = "nothing in the query changes that"
     hears_instants: bool = False
+    counts_events: bool = False
     template: tuple[TriplePattern, ...] = ()

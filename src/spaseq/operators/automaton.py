@@ -17,9 +17,10 @@ from spaseq.automaton.tables import IN, RUNS, TRANSITION_OPERATOR, UNTIL, ValueA
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.model.mappings import MappingTable
 from spaseq.operators import automaton_state
-from spaseq.operators.answers import Answers, answer_columns, skipping
+from spaseq.operators.answers import Answers, skipping
+from spaseq.operators.automaton_answers import answer_columns
 from spaseq.operators.held_answers import HeldAnswers
-from spaseq.operators.protocol import Report, Surroundings
+from spaseq.operators.protocol import MakeOperator, Report, Surroundings
 from spaseq.operators.state import State
 from spaseq.planner.program import Program
 from spaseq.settings import settings
@@ -239,4 +240,4 @@ class AutomatonOperator:
         return automaton_state.load(self, parts)
 
 
-OPERATOR = AutomatonOperator
+OPERATOR: MakeOperator = AutomatonOperator

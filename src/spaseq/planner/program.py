@@ -134,6 +134,9 @@ def build_program(query: CompiledQuery) -> Program:
             query.source.details,
             query.source.template,
             counts_instants=query.source.hears_instants,
+            tells_events=query.source.counts_events,
+            counts_events=query.source.counts_events,
+            needs_positions=query.source.counts_events,
         )
     return _with_automaton(query, plans, predicates)
 

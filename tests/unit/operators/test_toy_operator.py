@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,15 +13,18 @@ import pytest
 
 import spaseq
 from spaseq import Engine, Event, InvalidArgument, QueryError, Session
+from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.io.encode import encode_pushed
 from spaseq.languages.registry import language_names, language_of
 from spaseq.model.events import GraphEvent
 from spaseq.operators.machine import FOREVER
 from spaseq.operators.snapshot import IncompatibleSnapshot
+from spaseq.planner.program import build_program
 from spaseq.settings import changed_settings
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
+from spaseq.spark.shuffle.routing import Ticks, routing_of
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
@@ -123,6 +127,20 @@ def test_a_snapshot_of_another_language_is_refused() -> None:
     engine.push(events(5))
     with pytest.raises(IncompatibleSnapshot, match="belongs to another query"):
         Engine.restore(QUERY, engine.snapshot())
+
+
+@pytest.mark.parametrize(
+    ("options", "ticks"),
+    [({}, Ticks.NONE), ({"hears_instants": True}, Ticks.INSTANTS), ({"counts_events": True}, Ticks.EVENTS)],
+    ids=["rows only", "instants", "all events"],
+)
+def test_an_operator_hears_of_as_many_events_as_it_asks_for(options: dict[str, bool], ticks: Ticks) -> None:
+    """Also in buckets that none of their rows goes to."""
+    query = spaseq.compile(QUERY)
+    assert isinstance(query.source, OperatorQuery)
+    program = build_program(replace(query, source=replace(query.source, **options)))
+    assert routing_of(program, 3).ticks is ticks
+    assert program.needs_positions is program.tells_events is (ticks is Ticks.EVENTS)
 
 
 class Store(dict[str, bytes]):

@@ -60,7 +60,7 @@ sizes: setup ## check that no module is too long
 	@$(PY) scripts/sizes.py
 
 docs: setup ## rewrite the generated pages, check links, run the examples in the documentation
-	@$(PYTEST) -q --update-goldens tests/unit/test_error_catalogue.py tests/unit/test_operator_page.py tests/unit/test_python_page.py tests/unit/test_settings.py
+	@$(PYTEST) -q --update-goldens tests/unit/test_error_catalogue.py tests/unit/test_operator_page.py tests/unit/test_windows_page.py tests/unit/test_python_page.py tests/unit/test_settings.py
 	@$(PYTEST) -q tests/unit/test_docs.py
 	@git diff --stat -- docs
 

@@ -47,10 +47,9 @@ def _over(body: WindowBody, held: Held, t: int, closed: bool, closing: int | Non
             return [event for event in held if start <= event.time]
         case Interval(first, last):
             return [event for event in held if first <= event.time <= last]
-        case Range(size, step, Unit.TIME, start):
-            origin = start or 0
-            end = t if step is None else origin + _rounded(t - origin, step, closed)
-            return [e for e in existing(body, held) if end - size < e.time <= min(end, t)]
+        case Range(unit=Unit.TIME):
+            start, end = interval(body, t, closed=closed)
+            return [e for e in existing(body, held) if start < e.time <= min(end, t)]
         case Range(size, step, unit, _):
             own = existing(body, held)
             at = positions(own, unit)
@@ -59,6 +58,13 @@ def _over(body: WindowBody, held: Held, t: int, closed: bool, closing: int | Non
             return [e for e, p in zip(own, at, strict=True) if end - size < p <= min(end, now)]
         case _:
             assert_never(body)
+
+
+def interval(body: Range, t: int, *, closed: bool) -> tuple[int, int]:
+    """The start, which is outside, and the end of a window of time: the last closed instance, or the one still open."""
+    origin = body.start or 0
+    end = t if body.step is None else origin + _rounded(t - origin, body.step, closed)
+    return end - body.size, end
 
 
 def existing(body: Range, held: Held) -> Held:

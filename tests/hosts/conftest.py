@@ -45,6 +45,9 @@ def swift_java() -> Iterator[None]:
     known = (java, java.stat().st_mtime, pyspark.__file__, pyspark.__version__, cache_directory())
     archive = cache_directory() / "tests" / f"{hashlib.sha256(str(known).encode()).hexdigest()[:16]}.jsa"
     os.environ["TMPDIR"] = str(folder)
+    # Workers import the module of a test whose functions they run, and with it what tests share.
+    shared = str(Path(__file__).resolve().parents[1])
+    os.environ["PYTHONPATH"] = os.pathsep.join([shared, *filter(None, [os.environ.get("PYTHONPATH")])])
     options = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.io.tmpdir={folder}"
     if not archive.exists():
         _use(f"{options} -XX:ArchiveClassesAtExit={folder / archive.name}")

@@ -13,8 +13,8 @@ from typing import Final
 import spaseq
 from spaseq.caches import cache_directory
 from spaseq.workloads.catalogue import START, generate
-from spaseq.workloads.events import instant_ms
 from spaseq.workloads.production import write
+from spaseq.workloads.timed_events import instant_ms
 from spaseq_bench.declared import Params, Value
 
 SHAPES: Final = ("events", "seed", "keys", "interval", "kb")

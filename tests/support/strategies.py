@@ -17,8 +17,8 @@ from spaseq.algebra import patterns as pt
 from spaseq.languages.spaseq import printer, tree
 from spaseq.languages.spaseq.dialect import DIALECT
 from spaseq.syntax import ast, format_query
+from spaseq.syntax.built_ins import AGGREGATES, ARGUMENTS
 from spaseq.syntax.dialect import SPARQL
-from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
 from spaseq.syntax.lexer import Lexer, Vocabulary, read_source
 
 _T = TypeVar("_T")

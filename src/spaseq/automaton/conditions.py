@@ -25,7 +25,7 @@ from spaseq.algebra.expressions import (
     Unary,
     Var,
 )
-from spaseq.automaton.program import SequenceProgram
+from spaseq.automaton.sequence_program import SequenceProgram
 from spaseq.settings import settings
 
 (

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.algebra.visibility import certain
-from spaseq.automaton.program import Choice, SequenceProgram
+from spaseq.automaton.sequence_program import Choice, SequenceProgram
 from spaseq.automaton.state import Keys
 from spaseq.automaton.tables import (
     COUNT,

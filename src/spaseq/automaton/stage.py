@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from spaseq.automaton import kernels
 from spaseq.automaton.evaluator import Evaluator
-from spaseq.automaton.program import SequenceProgram
+from spaseq.automaton.sequence_program import SequenceProgram
 from spaseq.automaton.state import Memory, wrapping
 from spaseq.automaton.tables import (
     ALIVE,

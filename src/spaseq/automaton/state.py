@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from spaseq.automaton import kernels
 from spaseq.automaton.conditions import MAX_DEPTH
-from spaseq.automaton.program import NEXT, STRICT, WAIT
+from spaseq.automaton.sequence_program import NEXT, STRICT, WAIT
 from spaseq.automaton.tables import (
     ALIVE,
     BEFORE,

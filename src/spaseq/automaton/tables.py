@@ -10,7 +10,7 @@ import numpy.typing as npt
 from spaseq.algebra.events import Assignment, Condition, EventWindow, TimeWindow
 from spaseq.algebra.expressions import Term
 from spaseq.automaton.conditions import stack_code
-from spaseq.automaton.program import BEGIN, LOOKS_BACK, RECALL, WAIT, SequenceProgram, Subscription
+from spaseq.automaton.sequence_program import BEGIN, LOOKS_BACK, RECALL, WAIT, SequenceProgram, Subscription
 from spaseq.model.packing import INSTANT, LARGEST, SHORT, Damaged, Field, Range
 
 Ints = npt.NDArray[np.int32]

@@ -16,7 +16,7 @@ from spaseq.algebra.expressions import Expression, GpmFunction, Iterated, Var, r
 from spaseq.algebra.scope import expression_variables
 from spaseq.automaton import kernels
 from spaseq.automaton.evaluator import Evaluator
-from spaseq.automaton.program import Choice, SequenceProgram
+from spaseq.automaton.sequence_program import Choice, SequenceProgram
 from spaseq.automaton.state import Memory
 from spaseq.automaton.tables import (
     BY,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from spaseq.cli.queries import WRONG, UnreadableQuery, compile_file, show, show_problem
+from spaseq.cli.query_files import WRONG, UnreadableQuery, compile_file, show, show_problem
 from spaseq.errors import Diagnostic, QueryError
 
 

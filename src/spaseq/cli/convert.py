@@ -40,8 +40,8 @@ def convert(
 ) -> None:
     """Read a data set."""
     from spaseq.workloads.catalogue import convert as read
-    from spaseq.workloads.events import instant_ms
     from spaseq.workloads.selection import Selection
+    from spaseq.workloads.timed_events import instant_ms
 
     write_and_tell(
         lambda: read(

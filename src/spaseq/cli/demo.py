@@ -12,7 +12,7 @@ import click
 
 import spaseq
 from spaseq.cli.engines import chosen_engine
-from spaseq.cli.queries import compile_or_exit, show, show_problem
+from spaseq.cli.query_files import compile_or_exit, show, show_problem
 from spaseq.cli.tables import Cells, columns
 from spaseq.errors import SpaseqError
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
-from spaseq.cli.queries import say
+from spaseq.cli.query_files import say
 from spaseq.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from spaseq.cli.queries import WRONG, UnreadableQuery, compile_or_exit, show_problem
+from spaseq.cli.query_files import WRONG, UnreadableQuery, compile_or_exit, show_problem
 
 FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 

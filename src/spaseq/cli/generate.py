@@ -76,7 +76,7 @@ def generate(
 ) -> None:
     """Make synthetic streams."""
     from spaseq.workloads.catalogue import generate as make
-    from spaseq.workloads.events import instant_ms
+    from spaseq.workloads.timed_events import instant_ms
 
     write_and_tell(
         lambda: make(

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 import spaseq
-from spaseq.cli.queries import show_problem
+from spaseq.cli.query_files import show_problem
 from spaseq.errors import SpaseqError
 
 VERBS = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spaseq.cli.queries import WRONG, show_problem
+from spaseq.cli.query_files import WRONG, show_problem
 from spaseq.cli.tables import Cells, columns
 from spaseq.errors import InvalidArgument
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
 
-from spaseq.cli.queries import say
+from spaseq.cli.query_files import say
 from spaseq.engine.request import Show, Status, unwatched
 
 

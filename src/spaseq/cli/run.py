@@ -14,7 +14,7 @@ import click
 
 from spaseq.cli.arguments import in_options, labels, pair
 from spaseq.cli.engines import chosen_engine, input_bytes
-from spaseq.cli.queries import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
+from spaseq.cli.query_files import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
 from spaseq.cli.run_options import Arguments, run_options
 from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError, counted
 from spaseq.settings import settings

@@ -39,8 +39,8 @@ from spaseq.columnar.frame import Frame
 from spaseq.columnar.joins import equal_rows, key_pair
 from spaseq.columnar.kernels.compare import ERROR, FALSE, TRUE, Truth, by_sign, compare, negated, truth_of
 from spaseq.columnar.kernels.exact import arithmetic, signed
+from spaseq.columnar.kernels.function_table import kernel
 from spaseq.columnar.kernels.numbers import Numbers, combine, difference, encode_numbers, negative, numbers_of
-from spaseq.columnar.kernels.registry import kernel
 from spaseq.columnar.table import Ids, Mask, Table, codes
 from spaseq.columnar.views import NEVER
 from spaseq.model.values import Kind

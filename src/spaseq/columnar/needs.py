@@ -24,7 +24,7 @@ from spaseq.algebra.patterns import (
     TriplePattern,
 )
 from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
-from spaseq.columnar.kernels.registry import by_oracle
+from spaseq.columnar.kernels.function_table import by_oracle
 from spaseq.columnar.property_paths import nullable
 
 

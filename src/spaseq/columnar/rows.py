@@ -10,9 +10,9 @@ from pyoxigraph import Literal, NamedNode
 
 from spaseq.algebra.expressions import Aggregate, Expression, Term, Var
 from spaseq.algebra.patterns import Distinct, Graph, OrderBy, Pattern, Project, Slice
+from spaseq.columnar.aggregation import solve_group
 from spaseq.columnar.expressions import holds, ids
 from spaseq.columnar.frame import Frame
-from spaseq.columnar.groups import solve_group
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.order import sliced, sorted_rows

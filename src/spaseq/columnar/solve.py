@@ -27,10 +27,10 @@ from spaseq.algebra.patterns import (
     Values,
 )
 from spaseq.algebra.scope import mentioned, pattern_expressions, sub_patterns
+from spaseq.columnar.aggregation import solve_group
 from spaseq.columnar.bgp import solve_bgp
 from spaseq.columnar.expressions import holds, ids, needs_events
 from spaseq.columnar.frame import Frame
-from spaseq.columnar.groups import solve_group
 from spaseq.columnar.joins import compatible_rows, join, merged, without
 from spaseq.columnar.order import sliced, sorted_rows
 from spaseq.columnar.table import Ids, Table, distinct, stacked

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Iterated, walk
 from spaseq.automaton.occurrences import Assembler
-from spaseq.automaton.program import WAIT
+from spaseq.automaton.sequence_program import WAIT
 from spaseq.automaton.stage import Found, SequenceStage
 from spaseq.automaton.tables import IN, RUNS, TRANSITION_OPERATOR, UNTIL, ValueArrays, constants
 from spaseq.columnar.kernels.cache import cache_of

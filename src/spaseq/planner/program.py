@@ -26,7 +26,7 @@ from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.patterns import Bgp, Node, TriplePattern
 from spaseq.algebra.scope import triple_variables
 from spaseq.algebra.visibility import certain, key_triples, needed_variables
-from spaseq.automaton.program import SequenceProgram, sequence_program
+from spaseq.automaton.sequence_program import SequenceProgram, sequence_program
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import NO_KNOWLEDGE, PatternPlan, compile_pattern
 from spaseq.columnar.views import Views

@@ -11,11 +11,11 @@ from typing import Any, Final
 from spaseq.errors import QueryError
 from spaseq.syntax.builder import SparqlActions
 from spaseq.syntax.builder.base import Building
+from spaseq.syntax.built_ins import AGGREGATES, ARGUMENTS
 from spaseq.syntax.expected import Wording
-from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
 from spaseq.syntax.lexer import Vocabulary
+from spaseq.syntax.parse_tables import LalrTable, load_table
 from spaseq.syntax.rules import check_sparql
-from spaseq.syntax.tables import LalrTable, load_table
 
 SPARQL_GRAMMAR: Final = Path(__file__).with_name("sparql.lark")
 """The grammar that every language starts from."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from spaseq.errors import Span
+from spaseq.syntax.built_ins import AGGREGATES, ARGUMENTS
 from spaseq.syntax.errors import BadIri, UnexpectedEnd, UnexpectedToken
-from spaseq.syntax.functions import AGGREGATES, ARGUMENTS
 from spaseq.syntax.lalr import Rejected
 from spaseq.syntax.lexer import END, Token
 

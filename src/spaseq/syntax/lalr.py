@@ -10,7 +10,7 @@ from typing import Any
 
 from spaseq.errors import Span
 from spaseq.syntax.lexer import END, Lexer, Token
-from spaseq.syntax.tables import DROP, SPLICE, LalrTable, Rule
+from spaseq.syntax.parse_tables import DROP, SPLICE, LalrTable, Rule
 
 
 class Rejected(Exception):

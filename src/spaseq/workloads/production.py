@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, TypedDict
 
-from spaseq.workloads.events import StreamEvent
 from spaseq.workloads.terms import PREFIXES
+from spaseq.workloads.timed_events import StreamEvent
 from spaseq.workloads.turtle import Subject, write_turtle
 
 _BUFFER: Final = 1 << 20

@@ -7,7 +7,7 @@ from pyoxigraph import Literal, NamedNode
 
 from spaseq import evaluate
 from spaseq.algebra.functions import BUILT_INS, CASTS
-from spaseq.syntax.functions import ARGUMENTS
+from spaseq.syntax.built_ins import ARGUMENTS
 
 SAMPLES = {
     "IRI": '("http://e/x")',

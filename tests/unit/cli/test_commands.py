@@ -17,7 +17,7 @@ from click.testing import CliRunner, Result
 
 import spaseq
 from spaseq.cli import main
-from spaseq.cli.queries import coloured
+from spaseq.cli.query_files import coloured
 from spaseq.planner import compile_query
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -12,7 +12,7 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.readers import read_graph_events
 from spaseq.temporal.instants import format_instant
 from spaseq.workloads.catalogue import DATASETS, convert
-from spaseq.workloads.converters.tables import new_york_offset
+from spaseq.workloads.converters.source_tables import new_york_offset
 from spaseq.workloads.production import write
 from spaseq.workloads.selection import Selection
 

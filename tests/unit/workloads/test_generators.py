@@ -17,8 +17,8 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.readers import read_graph_events
 from spaseq.model.events import GraphEvent
 from spaseq.workloads.catalogue import START, WORKLOADS, generate
-from spaseq.workloads.events import instant_ms
 from spaseq.workloads.production import Manifest, Production, write
+from spaseq.workloads.timed_events import instant_ms
 
 ALL = list(WORKLOADS)
 XSD = "http://www.w3.org/2001/XMLSchema#"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaseq.automaton.program import GUARDS, RECALL, WAIT
+from spaseq.automaton.sequence_program import GUARDS, RECALL, WAIT
 from spaseq.automaton.tables import (
     ALIVE,
     BLOCKED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spaseq.automaton.program import EXTENDS, STRICT, WAIT
+from spaseq.automaton.sequence_program import EXTENDS, STRICT, WAIT
 from spaseq.automaton.tables import (
     ALIVE,
     AT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spaseq.automaton.program import NEXT, STRICT
+from spaseq.automaton.sequence_program import NEXT, STRICT
 from spaseq.automaton.tables import (
     ALIVE,
     BLOCKED,

@@ -24,8 +24,8 @@ from spaseq.syntax.ast import GroupPattern
 from spaseq.syntax.builder.base import Mark
 from spaseq.syntax.builder.terms import number_constant
 from spaseq.syntax.builder.triples import TripleActions
+from spaseq.syntax.built_ins import ARGUMENTS, argument_words
 from spaseq.syntax.errors import BoundNeedsVariable, WrongArgumentCount
-from spaseq.syntax.functions import ARGUMENTS, argument_words
 from spaseq.syntax.lexer import Token, string_value
 
 

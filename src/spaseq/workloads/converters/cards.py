@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from spaseq.workloads.converters.tables import rows, source, utc_ms
-from spaseq.workloads.events import Clock, StreamEvent, event_text, instant_ms
+from spaseq.workloads.converters.source_tables import rows, source, utc_ms
 from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import (
@@ -33,6 +32,7 @@ from spaseq.workloads.terms import (
     own,
     string,
 )
+from spaseq.workloads.timed_events import Clock, StreamEvent, event_text, instant_ms
 from spaseq.workloads.turtle import Subject
 
 BERKA, ACCOUNTS = "bank_berka_transactions_1993_1994.csv.gz", "bank_berka_accounts_kb.csv"

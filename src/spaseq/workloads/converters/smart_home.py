@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from spaseq.workloads.converters.tables import rows, source
-from spaseq.workloads.events import Clock, StreamEvent, event_text
+from spaseq.workloads.converters.source_tables import rows, source
 from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import (
@@ -30,6 +29,7 @@ from spaseq.workloads.terms import (
     own,
     string,
 )
+from spaseq.workloads.timed_events import Clock, StreamEvent, event_text
 from spaseq.workloads.turtle import Subject
 
 POWER_FILE: Final = "smarthome_homeC_power_1week.csv.gz"

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from spaseq.workloads.converters.tables import new_york_offset, rows, source, utc_ms
-from spaseq.workloads.events import Clock, StreamEvent, event_text
+from spaseq.workloads.converters.source_tables import new_york_offset, rows, source, utc_ms
 from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import NAME, OBJECT, PRICE, TRADE, A, decimal, integer, name, own, string
+from spaseq.workloads.timed_events import Clock, StreamEvent, event_text
 from spaseq.workloads.turtle import Subject
 
 FILES: Final = {

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from spaseq.workloads.converters.tables import rows, source, utc_ms
-from spaseq.workloads.events import Clock, StreamEvent, event_text
+from spaseq.workloads.converters.source_tables import rows, source, utc_ms
 from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import AS_WKT, FEATURE, LABEL, OBSERVATION, A, integer, name, own, string, wkt
+from spaseq.workloads.timed_events import Clock, StreamEvent, event_text
 from spaseq.workloads.turtle import Subject
 
 READINGS: Final = "aarhus_traffic_allsegments_week.csv.gz"

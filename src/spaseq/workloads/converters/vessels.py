@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from spaseq.workloads.converters.tables import rows, source, utc_ms
-from spaseq.workloads.events import Clock, StreamEvent, event_text
+from spaseq.workloads.converters.source_tables import rows, source, utc_ms
 from spaseq.workloads.production import BackgroundGraph, ProducedStream, Production
 from spaseq.workloads.selection import Selection
 from spaseq.workloads.terms import (
@@ -25,6 +24,7 @@ from spaseq.workloads.terms import (
     own,
     string,
 )
+from spaseq.workloads.timed_events import Clock, StreamEvent, event_text
 from spaseq.workloads.turtle import Subject
 
 POSITIONS: Final = "vessel_ais_us_20220103.csv.gz"

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from itertools import count, islice
 from typing import Final
 
-from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
 from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import A, name, string
+from spaseq.workloads.timed_events import Clock, StreamEvent, event_text
 from spaseq.workloads.turtle import Subject
 
 KEYS_ARE: Final = "universities"

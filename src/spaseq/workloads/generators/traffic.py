@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
-from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
 from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import FEATURE, LABEL, OBSERVATION, A, integer, name, own, string
+from spaseq.workloads.timed_events import Clock, StreamEvent, event_text
 from spaseq.workloads.turtle import Subject
 
 KEYS_ARE: Final = "segments"

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from math import cos, radians, sin
 from typing import Final
 
-from spaseq.workloads.events import Clock, StreamEvent, event_text
 from spaseq.workloads.generation_plan import Dice, Plan
 from spaseq.workloads.production import BackgroundGraph, Hint, ProducedStream, Production
 from spaseq.workloads.terms import (
@@ -23,6 +22,7 @@ from spaseq.workloads.terms import (
     string,
     tenths,
 )
+from spaseq.workloads.timed_events import Clock, StreamEvent, event_text
 from spaseq.workloads.turtle import Subject
 
 KEYS_ARE: Final = "vessels"

@@ -16,7 +16,7 @@ from spaseq.syntax.builder.base import Building
 from spaseq.syntax.dialect import SPARQL, Dialect
 from spaseq.syntax.lalr import run
 from spaseq.syntax.lexer import Lexer, read_source
-from spaseq.syntax.tables import compile_grammar, load_table
+from spaseq.syntax.parse_tables import compile_grammar, load_table
 
 QUERY = "ASK FROM STREAM S <urn:s> { SEQ (A) DEFINE GPM A ON S { ?s ?p ?o } }"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from spaseq.errors import InvalidArgument
-from spaseq.workloads.events import EPOCH
+from spaseq.workloads.timed_events import EPOCH
 
 SOURCES: Final = {
     "CB": "CityBench/Benchmark @ 8884af6 (repository GPL-3.0; no licence stated for the data)",

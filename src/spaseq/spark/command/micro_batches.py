@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -14,12 +15,13 @@ from spaseq.spark.command.run_folder import SCHEDULE, SPARK, Record, RunFolder
 from spaseq.spark.command.run_output import ANSWERS, BAD, COUNTS, Writing
 from spaseq.spark.sources.event_files import FileParts, read_events, scheduled_events
 from spaseq.spark.sources.schedule import Schedule, make_schedule
-from spaseq.spark.spark_session import parallel_tasks
+from spaseq.spark.spark_session import is_one_process, parallel_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from spaseq.io.sources import Source
     from spaseq.spark.command.spark_run import SparkRun
 
 LOOK: Final = "1 second"
@@ -115,13 +117,23 @@ class MicroBatches:
             with self._kept.taking_up(SCHEDULE):
                 Schedule.load(path, read.timestamp_predicate)
         else:
-            make_schedule(self._spark, self._run.sources, read).save(path)
+            make_schedule(self._spark, self._sources(), read).save(path)
         files = {iri: self._run.files(iri) for iri in self._run.inputs}
         options = self._run.options(self._folder)
         parts: dict[str, DataFrame | FileParts] = {
             iri: scheduled_events(self._spark, files[iri], path, iri, **options) for iri in files
         }
         return parts, {"punctual": True}
+
+    def _sources(self) -> dict[str, list[Source]]:
+        """The files of a finite input as workers can find them: those elsewhere do not stand in this directory."""
+        found = self._run.sources
+        if is_one_process(self._run.master):
+            return found
+        return {
+            iri: [replace(each, path=each.path.absolute(), shown=each.name) for each in sources]
+            for iri, sources in found.items()
+        }
 
     def _take(self, answers: DataFrame, batch: int) -> None:
         """One micro-batch; Spark may come with the last one again after a crash."""

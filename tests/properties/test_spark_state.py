@@ -14,7 +14,6 @@ from hypothesis import given, settings
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.io.encode import encode_pushed
 from spaseq.model.events import GraphEvent, localised
-from spaseq.operators.machine import FOREVER
 from spaseq.planner import compile_query
 from spaseq.settings import changed_settings
 from spaseq.spark.job import Job, make_tasks
@@ -26,6 +25,7 @@ from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
 from spaseq.spark.state.bucket_state import BucketState
 from spaseq.spark.state.stream_stage import Input, Work
+from spaseq.temporal.instants import FOREVER
 from support.engine_hosts import disordered
 from support.scenarios import Scenario, scenarios
 

@@ -22,8 +22,8 @@ from spaseq.model.matches import Match
 from spaseq.reference.answers import constructed
 from spaseq.reference.sparql import EMPTY
 from spaseq.reference.sparql import Knowledge as Graphs
+from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.continuous import ContinuousQuery, Outcome
-from spaseq.windowed.evaluations import FOREVER
 from spaseq.windowed.inputs import Input, window_inputs
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from types import ModuleType
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -50,8 +49,7 @@ from spaseq.automaton.verdicts import Events, Verdicts, iteration_values, last_e
 from spaseq.errors import SpaseqError
 from spaseq.model.budget import Budget
 from spaseq.settings import settings
-
-BEFORE_ALL: Final = int(np.iinfo(np.int64).min)
+from spaseq.temporal.instants import BEFORE_ALL
 
 
 class TooManyRuns(SpaseqError):

@@ -54,6 +54,7 @@ from spaseq.automaton.tables import (
 from spaseq.model.budget import Budget
 from spaseq.model.packing import Damaged, Field
 from spaseq.settings import settings
+from spaseq.temporal.instants import BEFORE_ALL
 
 STACK = MAX_DEPTH + 8
 _GROWTHS: Final = (2.0, 1.5, 1.25, 1.125)
@@ -122,12 +123,11 @@ class Keys:
         known = self.numbers[key] = len(self.numbers)
         if known >= len(self.time):
             room = max(settings().initial_runs, 2 * len(self.time))
-            least = np.iinfo(np.int64).min
-            self.time = _longer(self.time, room, least)
+            self.time = _longer(self.time, room, BEFORE_ALL)
             self.ordinal = _longer(self.ordinal, room, 0)
             self.floor = _longer(self.floor, room, 0)
             self.position = _longer(self.position, room, 0)
-            self.skipped = _longer(self.skipped, room, least)
+            self.skipped = _longer(self.skipped, room, BEFORE_ALL)
             self.values = np.resize(self.values, (room, len(key)))
         self.values[known] = key
         return known

@@ -12,11 +12,12 @@ from spaseq.algebra.expressions import Term
 from spaseq.automaton.conditions import stack_code
 from spaseq.automaton.sequence_program import BEGIN, LOOKS_BACK, RECALL, WAIT, SequenceProgram, Subscription
 from spaseq.model.packing import INSTANT, LARGEST, SHORT, Damaged, Field, Range
+from spaseq.temporal.instants import FOREVER
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
-NEVER = np.iinfo(np.int64).max
+NEVER = FOREVER
 """A time after all others."""
 
 NO_WINDOW, TUMBLING, SLIDING, TUMBLING_EVENTS, SLIDING_EVENTS = 0, 1, 2, 3, 4

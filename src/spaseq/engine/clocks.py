@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from spaseq.model.batch import EventBatch
-from spaseq.temporal.watermarks import BEFORE_ALL, Front, watermark
+from spaseq.temporal.instants import BEFORE_ALL
+from spaseq.temporal.watermarks import Front, watermark
 
 
 def wall_microseconds() -> int:

@@ -14,15 +14,16 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
+from spaseq.engine.reorder import ReorderBuffer
 from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.encode import encode_pushed
-from spaseq.io.survey import NEVER, Survey
+from spaseq.io.survey import Survey
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import Event, GraphEvent, checked_event, checked_instant, localised, warn_of_unit
 from spaseq.model.forms import Stream
 from spaseq.settings import settings
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 Batches: TypeAlias = Callable[[], Iterator[EventBatch]]
 """Opens an input; nothing is read before."""
@@ -35,7 +36,7 @@ class Feed(Protocol):
     """An input of a replay."""
 
     floor: int
-    """No event before this time is still to come; `NEVER` when the feed has ended."""
+    """No event before this time is still to come; `FOREVER` when the feed has ended."""
 
     def read(self) -> EventBatch | None:
         """The next events, None at the end."""
@@ -72,7 +73,7 @@ class SurveyedFile:
             self._batches = self._open()
         batch = next(self._batches, None)
         if batch is None:
-            self.floor = NEVER
+            self.floor = FOREVER
         elif len(batch):
             if int(batch.times.min()) < self.floor:
                 raise ChangedFile(
@@ -106,7 +107,7 @@ class WholeFeed:
             self._batches = self._open()
         batch = next(self._batches, None)
         if batch is None:
-            self.floor = NEVER
+            self.floor = FOREVER
         return batch
 
     nbytes = 0
@@ -135,8 +136,8 @@ class LateFeed:
             self._batches = self._open()
         batch = next(self._batches, None)
         if batch is None:
-            rest = self._buffer.advance_to(NEVER) if self.floor != NEVER else None
-            self.floor = NEVER
+            rest = self._buffer.advance_to(FOREVER) if self.floor != FOREVER else None
+            self.floor = FOREVER
             return rest if rest is not None and len(rest) else None
         ready, late = self._buffer.push(batch)
         if len(late):

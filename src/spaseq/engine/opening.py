@@ -15,7 +15,6 @@ from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.feeds import Batches, Feed, LateFeed, SurveyedFile, WholeFeed, pushed_batches
 from spaseq.engine.inputs import StreamInput, as_paths
 from spaseq.engine.query_group import QueryGroup
-from spaseq.engine.reorder import BEFORE_ALL
 from spaseq.engine.reports import Reports
 from spaseq.io.bad_input import Unit
 from spaseq.io.growing import FileSpan, is_packed, read_source
@@ -29,6 +28,7 @@ from spaseq.model.batch import EventBatch
 from spaseq.model.events import Events, as_events
 from spaseq.model.forms import Stream
 from spaseq.settings import settings
+from spaseq.temporal.instants import BEFORE_ALL
 
 _PACKED: Final = 10
 """Text shrinks about so much when it is compressed."""

@@ -15,9 +15,7 @@ import numpy.typing as npt
 
 from spaseq.model.batch import EMPTY, EventBatch, concat
 from spaseq.settings import settings
-
-BEFORE_ALL = int(np.iinfo(np.int64).min)
-AFTER_ALL = int(np.iinfo(np.int64).max)
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 
 @dataclass(slots=True)
@@ -60,7 +58,7 @@ class ReorderBuffer:
         """True if simultaneous events are handed on together; it may change while events are held."""
         self._runs: list[_Run] = []
         self._fresh: list[EventBatch] = []
-        self._first = AFTER_ALL
+        self._first = FOREVER
         """The first of the times of the latest."""
         self._latest = BEFORE_ALL
 
@@ -85,14 +83,14 @@ class ReorderBuffer:
     def _keep(self, batch: EventBatch) -> None:
         """Let events wait."""
         self._fresh.append(batch)
-        self._first = min(self._first, int(batch.times.min(initial=AFTER_ALL)))
+        self._first = min(self._first, int(batch.times.min(initial=FOREVER)))
         if len(self._fresh) >= settings().held_batches:
             self._sort_in()
 
     def _sort_in(self) -> None:
         """Make a run of the latest."""
         batch = concat(self._fresh)
-        self._fresh, self._first = [], AFTER_ALL
+        self._fresh, self._first = [], FOREVER
         if not len(batch):
             return
         self._runs.append(_Run(in_order(batch)))

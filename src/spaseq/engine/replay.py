@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.engine.feeds import Feed
-from spaseq.engine.reorder import BEFORE_ALL, in_order
-from spaseq.io.survey import NEVER
+from spaseq.engine.reorder import in_order
 from spaseq.model.batch import EMPTY, EventBatch, concat
 from spaseq.settings import settings
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class Merge:
             if batch is not None:
                 self._keep(number, batch)
                 heapq.heappush(waiting, (feed.floor, number))
-            bound = waiting[0][0] if waiting else NEVER
+            bound = waiting[0][0] if waiting else FOREVER
             if bound > released:
                 collected += self._release(bound)
                 released = bound
             if collected >= min(settings().merged_events, self._most):
                 yield from self._cut(released)
                 collected = 0
-        yield from self._cut(NEVER)
+        yield from self._cut(FOREVER)
 
     def _keep(self, number: int, batch: EventBatch) -> None:
         if len(batch):
@@ -85,7 +85,7 @@ class Merge:
     def _release(self, bound: int) -> int:
         """Mark events as ready that nothing can come before any more; how many they are."""
         count = 0
-        upto = bound - 1 if self._whole and bound != NEVER else bound
+        upto = bound - 1 if self._whole and bound != FOREVER else bound
         while self._parts and self._parts[0][0] <= upto:
             _, number, serial, batch = heapq.heappop(self._parts)
             end = int(np.searchsorted(batch.times, upto, "right"))
@@ -147,4 +147,4 @@ def after(portions: Iterator[Portion], time: int) -> Iterator[Portion]:
 def with_end(portions: Iterator[Portion]) -> Iterator[Portion]:
     """The portions, and then the end of time: what waits for it is decided."""
     yield from portions
-    yield Portion(EMPTY, NEVER)
+    yield Portion(EMPTY, FOREVER)

@@ -33,10 +33,9 @@ from spaseq.model.events import (
     warn_of_unit,
 )
 from spaseq.model.matches import Match
-from spaseq.operators.machine import FOREVER
 from spaseq.planner.compiled import CompiledQuery, compile_query
 from spaseq.settings import settings
-from spaseq.temporal.instants import format_instant, from_datetime
+from spaseq.temporal.instants import FOREVER, format_instant, from_datetime
 
 if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Source

@@ -16,13 +16,13 @@ from spaseq.engine.live import INTERVAL as LIVE_INTERVAL
 from spaseq.engine.live import LivePipes
 from spaseq.engine.live_sources import LiveSources
 from spaseq.engine.opening import Opened, Opener, StreamFiles
-from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
+from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import Merge, Portion, after
 from spaseq.engine.reports import Reports
 from spaseq.errors import IncompatibleCheckpoint
 from spaseq.io.sources import Source
-from spaseq.io.survey import NEVER
 from spaseq.model.batch import EventBatch
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 
 class Supply(Protocol):
@@ -168,7 +168,7 @@ class FollowSupply:
             elif (
                 (self._pipes or self._live) and self._pipes.done and self._live.done and not self._watch.given
             ):
-                yield Portion(self._buffer.advance_to(NEVER), NEVER)
+                yield Portion(self._buffer.advance_to(FOREVER), FOREVER)
                 return
             else:
                 yield from self._passed()

@@ -23,11 +23,9 @@ from spaseq.io.readers import layout_of
 from spaseq.io.sources import Layout, Source
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
+from spaseq.temporal.instants import FOREVER
 
 Longs = npt.NDArray[np.int64]
-
-NEVER: Final = int(np.iinfo(np.int64).max)
-"""Later than every event."""
 
 _STREAM: Final = "urn:spaseq:survey"
 
@@ -36,7 +34,7 @@ _STREAM: Final = "urn:spaseq:survey"
 class Survey:
     """When the events of a file are.
 
-    ``first`` and ``last`` are the least and the greatest time (`NEVER` and its negation without events).
+    ``first`` and ``last`` are the least and the greatest time (`FOREVER` and its negation without events).
     ``disorder`` is the greatest step back in time: the lateness that this file needs. ``floors[i]`` is the
     least time of all events from the one with the number ``starts[i]`` on, counted from 0. (Lines would not do: a
     file may have all its events on one.)
@@ -54,12 +52,12 @@ class Survey:
     def floor(self, read: int) -> int:
         """A time before which no event lies that comes after so many."""
         if read >= self.count:
-            return NEVER
+            return FOREVER
         index = int(np.searchsorted(self.starts, read, "right")) - 1
         return int(self.floors[index])
 
 
-_ANY_TIME: Final = Survey(0, -NEVER, NEVER, 0, np.zeros(0, np.int64), np.zeros(0, np.int64), "dataset")
+_ANY_TIME: Final = Survey(0, -FOREVER, FOREVER, 0, np.zeros(0, np.int64), np.zeros(0, np.int64), "dataset")
 
 
 def survey(source: Source, options: ReadOptions, *, poll: Callable[[], None] = lambda: None) -> Survey:
@@ -89,7 +87,7 @@ class _Times:
         self._starts: list[int] = []
         self._least: list[int] = []
         self._count = 0
-        self._latest = -NEVER
+        self._latest = -FOREVER
         self._disorder = 0
 
     def add(self, times: Longs) -> None:
@@ -105,5 +103,5 @@ class _Times:
         """What was found."""
         starts, least = np.array(self._starts, np.int64), np.array(self._least, np.int64)
         floors = np.minimum.accumulate(least[::-1])[::-1]
-        first = int(least.min()) if len(least) else NEVER
+        first = int(least.min()) if len(least) else FOREVER
         return Survey(self._count, first, self._latest, self._disorder, starts, floors)

@@ -31,8 +31,6 @@ from spaseq.planner.program import Observed, Program, keys_of_rows, match_gpms, 
 from spaseq.settings import settings
 
 Longs = npt.NDArray[np.int64]
-FOREVER = int(np.iinfo(np.int64).max)
-"""The time at which a finite input has ended."""
 
 
 @dataclass(frozen=True, slots=True)

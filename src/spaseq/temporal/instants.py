@@ -44,6 +44,12 @@ FIRST_INSTANT: Final = -62_135_596_800_000_000
 LAST_INSTANT: Final = 253_402_300_799_999_999
 """9999-12-31T23:59:59.999999Z, the latest instant that is read."""
 
+BEFORE_ALL: Final = -(2**63)
+"""Before every instant: how far time has come when nothing is known."""
+
+FOREVER: Final = 2**63 - 1
+"""After every instant: how far time has come when the input has ended."""
+
 _PLAUSIBLE: Final = (788_918_400_000_000, 2_208_988_800_000_000)
 """1995-01-01 and 2040-01-01, between which most data is from."""
 _SCALES: Final[dict[str, int]] = {"s": 6, "ms": 3, "us": 0, "ns": -3}

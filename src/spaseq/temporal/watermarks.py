@@ -10,15 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
-BEFORE_ALL: Final = -(2**63)
-"""The front of a source that has not spoken."""
+from spaseq.temporal.instants import BEFORE_ALL
 
 
 @dataclass(frozen=True, slots=True)
 class Front:
-    """How far one source has come, and for how many microseconds of the wall clock it has been silent."""
+    """How far one source has come (`BEFORE_ALL` if it has not spoken), and for how many microseconds of the wall clock it has been silent."""
 
     time: int
     silent: int = 0

@@ -25,11 +25,11 @@ from spaseq.algebra.windows import (
     Unit,
     WindowBody,
 )
+from spaseq.temporal.instants import FOREVER
 
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-FOREVER: Final = 2**63 - 1
 _NOTHING: Final = np.zeros(0, np.int64)
 
 

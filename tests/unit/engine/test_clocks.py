@@ -6,8 +6,8 @@ import numpy as np
 
 from spaseq.engine.clocks import StreamClocks
 from spaseq.engine.notices import EVERY, Notices
-from spaseq.engine.reorder import BEFORE_ALL
 from spaseq.model.batch import EMPTY, EventBatch
+from spaseq.temporal.instants import BEFORE_ALL
 
 
 class Time:

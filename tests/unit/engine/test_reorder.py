@@ -8,8 +8,9 @@ from time import process_time
 import numpy as np
 import pytest
 
-from spaseq.engine.reorder import BEFORE_ALL, ReorderBuffer
+from spaseq.engine.reorder import ReorderBuffer
 from spaseq.model.batch import EventBatch, concat
+from spaseq.temporal.instants import BEFORE_ALL
 
 Event = tuple[int, int, int]
 """Time, stream, and a number that tells it apart."""

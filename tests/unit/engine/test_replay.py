@@ -10,8 +10,9 @@ import pytest
 
 from spaseq.engine.feeds import ChangedFile, Feed, LateFeed, SurveyedFile, WholeFeed
 from spaseq.engine.replay import Merge, Portion, after, with_end
-from spaseq.io.survey import NEVER, Survey
+from spaseq.io.survey import Survey
 from spaseq.model.batch import EventBatch
+from spaseq.temporal.instants import FOREVER
 
 
 def batch_of(times: list[int], stream: int = 0, first: int = 1, source: str = "file") -> EventBatch:
@@ -117,11 +118,11 @@ def test_no_instant_is_split_if_instants_must_stay_whole() -> None:
 def test_nothing_after_now_says_otherwise() -> None:
     """Events of later portions are never before the ``now`` of an earlier one."""
     files = [pieces([5, 4, 9, 7, 11, 10, 30], 2), pieces([1, 2, 6, 8, 40], 2, stream=1)]
-    latest = -NEVER
+    latest = -FOREVER
     for portion in Merge([surveyed(file) for file in files], most=2).portions():
         assert (portion.batch.times >= latest).all()
         latest = portion.now
-    assert latest == NEVER
+    assert latest == FOREVER
 
 
 def test_a_file_is_opened_only_when_the_merge_reaches_it() -> None:
@@ -212,4 +213,4 @@ def test_what_was_handled_before_is_passed_over() -> None:
 def test_the_end_of_time_comes_last() -> None:
     """What waits for the end of a window must be decided."""
     *_, last = with_end(iter([Portion(batch_of([1]), 1)]))
-    assert (len(last.batch), last.now) == (0, NEVER)
+    assert (len(last.batch), last.now) == (0, FOREVER)

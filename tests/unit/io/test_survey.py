@@ -12,8 +12,9 @@ import pytest
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_events
 from spaseq.io.sources import Source, find_sources
-from spaseq.io.survey import NEVER, survey
+from spaseq.io.survey import survey
 from spaseq.model.dictionary import TermDictionary
+from spaseq.temporal.instants import FOREVER
 
 SMALL_PIECES = ReadOptions(time_unit="s", interpreted_bytes=1, chunk_bytes=1 << 14)
 
@@ -53,7 +54,7 @@ def test_a_survey_knows_first_last_count_and_disorder(tmp_path: Path) -> None:
 def test_the_survey_of_a_file_without_events_has_no_times(tmp_path: Path) -> None:
     """Nothing is still to come from the start."""
     found = survey(source_of(tmp_path / "a.nq", ""), ReadOptions())
-    assert (found.count, found.first, found.floor(0)) == (0, NEVER, NEVER)
+    assert (found.count, found.first, found.floor(0)) == (0, FOREVER, FOREVER)
 
 
 @pytest.mark.parametrize("suffix", ["nq", "trig", "nq.gz"])

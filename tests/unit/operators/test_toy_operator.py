@@ -17,7 +17,6 @@ from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.io.encode import encode_pushed
 from spaseq.languages.registry import language_names, language_of
 from spaseq.model.events import GraphEvent
-from spaseq.operators.machine import FOREVER
 from spaseq.operators.snapshot import IncompatibleSnapshot
 from spaseq.planner.program import build_program
 from spaseq.settings import changed_settings
@@ -30,6 +29,7 @@ from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
 from spaseq.spark.state.stream_stage import Input, Work
+from spaseq.temporal.instants import FOREVER
 from support.toys import added
 
 STREAM = "http://ex.org/s"

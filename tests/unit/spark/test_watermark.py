@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from spaseq.operators.machine import FOREVER
-from spaseq.spark.shuffle.watermark import BEFORE_ALL, Pace, Progress
+from spaseq.spark.shuffle.watermark import Pace, Progress
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 
 def test_the_slowest_stream_sets_the_pace() -> None:

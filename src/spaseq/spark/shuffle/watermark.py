@@ -13,10 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from spaseq.operators.machine import FOREVER
-from spaseq.temporal.watermarks import BEFORE_ALL, Front, watermark
-
-__all__ = ["BEFORE_ALL", "Pace", "Progress"]
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER
+from spaseq.temporal.watermarks import Front, watermark
 
 
 @dataclass(frozen=True, slots=True)

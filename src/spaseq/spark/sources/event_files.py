@@ -22,7 +22,6 @@ from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.readers import check_source, found_layout, layout_of
 from spaseq.io.sources import Layout, PathLike, Source, find_sources
 from spaseq.model.dictionary import TermDictionary
-from spaseq.operators.machine import FOREVER
 from spaseq.settings import settings
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
 from spaseq.spark.shared_folder import BadPolicy, Directory, bad_policy
@@ -30,7 +29,7 @@ from spaseq.spark.shuffle.arrow_terms import as_written
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import placed
 from spaseq.spark.spark_session import is_one_process, parallel_tasks, workers_like_us
-from spaseq.temporal.instants import TimeUnit
+from spaseq.temporal.instants import FOREVER, TimeUnit
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

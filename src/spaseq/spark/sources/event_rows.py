@@ -28,14 +28,14 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.terms import Term
 from spaseq.settings import settings
 from spaseq.spark.sources.graph_values import events_of_value
-from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
+from spaseq.temporal.instants import FIRST_INSTANT, FOREVER, LAST_INSTANT
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
 _NO_TIME: Final = "the row has no time"
 _OUTSIDE: Final = "the time of the row lies outside the years 1 to 9999"
-ENDED: Final = int(np.iinfo(np.int64).max)
+ENDED: Final = FOREVER
 """How far a stream has come that has ended."""
 
 _PLAIN = re.compile(

@@ -18,7 +18,6 @@ from spaseq.io.bad_input import BadInput, OnBad, Unit
 from spaseq.io.growing import read_part
 from spaseq.io.layouts import with_cure
 from spaseq.model.batch import EventBatch
-from spaseq.operators.machine import FOREVER
 from spaseq.settings import settings
 from spaseq.spark.job import Job
 from spaseq.spark.output.tallies import write_tally
@@ -32,6 +31,7 @@ from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import TaskPlace, placed
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.stages.worker import Shared, settle
+from spaseq.temporal.instants import FOREVER
 
 Longs = npt.NDArray[np.int64]
 Row = tuple[int, int, int, bytes | None, int, int]

@@ -12,7 +12,7 @@ from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.operators.answers import Answers
-from spaseq.operators.machine import FOREVER, Machine, MachineOptions
+from spaseq.operators.machine import Machine, MachineOptions
 from spaseq.operators.protocol import Situated
 from spaseq.operators.term_texts import encode_terms
 from spaseq.planner.distribution import RouteUnit
@@ -21,6 +21,7 @@ from spaseq.spark.job import Job, Task
 from spaseq.spark.shuffle.arrow_terms import KeyHashes, without_place
 from spaseq.spark.shuffle.blocks import Block, concat_blocks
 from spaseq.spark.shuffle.routing import combined
+from spaseq.temporal.instants import FOREVER
 
 
 class Sequencer:

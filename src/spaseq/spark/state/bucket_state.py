@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from spaseq.model.packing import LARGEST, Damaged, OtherVersion, whole_number
-from spaseq.operators.machine import FOREVER
 from spaseq.operators.saved_state import STATE_VERSION, IncompatibleState, taking_up
 from spaseq.operators.segments import Segments
 from spaseq.settings import settings
@@ -22,6 +21,7 @@ from spaseq.spark.shuffle.blocks import Block, concat_blocks
 from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.stages.sequencer import Sequencer
 from spaseq.spark.state.held_blocks import load_block, save_block
+from spaseq.temporal.instants import FOREVER
 
 
 class Store(Protocol):

@@ -16,18 +16,18 @@ import pyarrow as pa
 
 from spaseq.engine.reports import late_reason
 from spaseq.io.bad_input import BadInput
-from spaseq.operators.machine import FOREVER
 from spaseq.operators.saved_state import IncompatibleState
 from spaseq.spark.job import Job
 from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker
 from spaseq.spark.output.tallies import write_tally
 from spaseq.spark.schemas import CLOCKS, CONTROL
 from spaseq.spark.shuffle.blocks import Block, decode_block
-from spaseq.spark.shuffle.watermark import BEFORE_ALL, Progress
+from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.worker import settle
 from spaseq.spark.state.bucket_state import BucketState, Store
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ NO_THRESHOLD = {
     "columnar/bgp.py": "a number that no id is",
     "columnar/kernels/spelling.py": "the digits that 64 bits hold",
     "engine/bookmarks.py": "how much of the end of a file is digested",
-    "engine/lock.py": "a place in a file",
+    "engine/checkpoint.py": "a place in a file",
     "model/packing.py": "the largest count",
     "io/growing.py": "the largest number",
     "io/jelly.py": "the format's own bound",

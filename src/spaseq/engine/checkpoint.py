@@ -7,6 +7,8 @@ only between two instants, so "how far" is an instant: a resumed run reads its f
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,7 +17,6 @@ from typing import Any, Final
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.engine.generations import AGAIN, Generations, as_bytes, other_version
 from spaseq.engine.identity import check_identity
-from spaseq.engine.lock import DirectoryLock
 from spaseq.errors import IncompatibleCheckpoint, InvalidArgument
 from spaseq.io.written import Written
 from spaseq.model.packing import LARGEST, LONG, Damaged, reading, whole_number
@@ -25,6 +26,7 @@ FILE: Final = "checkpoint"
 SPARK_FILE: Final = "run.json"
 """What a checkpoint of a run on Spark has instead."""
 _OLD_FILE: Final = "checkpoint.zip"
+_LOCK: Final = "lock"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,3 +159,58 @@ def hold(directory: Path) -> DirectoryLock:
         raise InvalidArgument(
             f"the checkpoint directory `{directory}` cannot be used: {error.strerror}"
         ) from None
+
+
+class DirectoryInUse(InvalidArgument):
+    """A checkpoint directory that another process is writing; says which, and what to do."""
+
+
+class DirectoryLock:
+    """Holds a directory until it is released; the operating system releases it when the process dies.
+
+    The file stays and names the last holder; whether it is held is known to the operating system alone.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._descriptor: int | None = os.open(
+            directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
+        )
+        if not _locked(self._descriptor):
+            holder = os.read(self._descriptor, 32).decode("ascii", "replace").strip()
+            self.release()
+            who = f"process {holder}" if holder else "another process"
+            raise DirectoryInUse(
+                f"the checkpoint directory `{directory}` is in use by {who}; wait until it ends or stop it"
+                f"{f' (kill {holder})' if holder else ''}, or use another directory"
+            )
+        os.ftruncate(self._descriptor, 0)
+        os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let others have it."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+
+def _locked(descriptor: int) -> bool:
+    """Take the lock of an open file; false if another process has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        try:
+            # The byte lies behind the holder's number, which others must be able to read.
+            os.lseek(descriptor, 1 << 20, os.SEEK_SET)
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

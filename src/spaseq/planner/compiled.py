@@ -6,23 +6,24 @@ import hashlib
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, Form, SelectForm
-from spaseq.algebra.expressions import Var
+from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, Form, Gpm, SelectForm
+from spaseq.algebra.expressions import Call, FunctionCall, Var, walk
 from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
+from spaseq.algebra.patterns import Filter, Group
 from spaseq.algebra.rules import RULES, Rule, rewrite
 from spaseq.algebra.rules.keep_filters import keep_filters
 from spaseq.algebra.rules.order_edges import order_edges
 from spaseq.algebra.rules.push_filters import push_filters
 from spaseq.algebra.rules.split_filters import split_filters
+from spaseq.algebra.scope import pattern_expressions
 from spaseq.algebra.structure import needed_gpms
-from spaseq.algebra.visibility import every_pattern, graphs_read, knowledge_graphs
+from spaseq.algebra.visibility import every_pattern, gpm_patterns, graphs_read, knowledge_graphs
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
 from spaseq.errors import InvalidArgument, QueryError, QueryWarning, did_you_mean, listed
 from spaseq.languages.registry import Lowered, find_language, language_of
 from spaseq.model.forms import ResultForm, Stream
 from spaseq.planner.distribution import Distribution, RouteUnit, distribute
-from spaseq.planner.fast_path import outside_fast_path
 from spaseq.settings import settings
 
 
@@ -290,3 +291,47 @@ def _warnings(lowered: Lowered, distribution: Distribution) -> tuple[QueryWarnin
     if distribution.unit is not RouteUnit.WHOLE:
         return ()
     return (NotPartitionable(span=lowered.pattern, reason=distribution.reason, cure=distribution.cure),)
+
+
+class OutsideFastPath(QueryWarning):
+    """A pattern with a part that the columns cannot compute; pyoxigraph does, exactly but slower."""
+
+    code = "SPW103"
+    message_template = "pattern `{gpm}` leaves the fast path with {parts}: {reason}"
+    label_template = "not computed by columns alone"
+    cure_template = "the result is exact; for speed on large streams, compare plain values instead"
+
+
+def outside_fast_path(query: EventQuery) -> tuple[QueryWarning, ...]:
+    """One warning for each pattern that pyoxigraph has to help with."""
+    return tuple(warning for gpm in query.gpms for warning in _fallbacks_of(gpm))
+
+
+def _fallbacks_of(gpm: Gpm) -> tuple[QueryWarning, ...]:
+    if not _may_need_help(gpm):
+        return ()
+    from spaseq.columnar.needs import fallbacks  # loads numpy, which most queries do not need yet
+
+    pattern = gpm.pattern
+    for part in gpm.stateful:
+        pattern = Filter(pattern, part.expression)
+    found = fallbacks(pattern)
+    reasons = dict.fromkeys(each.reason for each in found)
+    return tuple(
+        OutsideFastPath(
+            span=gpm.span,
+            gpm=gpm.name,
+            parts=listed(f"`{each.part}`" for each in found if each.reason == reason),
+            reason=reason,
+        )
+        for reason in reasons
+    )
+
+
+def _may_need_help(gpm: Gpm) -> bool:
+    """True if the GPM calls a function or groups; plain patterns and comparisons never need help."""
+    patterns = list(gpm_patterns(gpm))
+    expressions = [expression for pattern in patterns for expression in pattern_expressions(pattern)]
+    expressions += [part.expression for part in gpm.stateful]
+    calls = any(isinstance(node, (Call, FunctionCall)) for e in expressions for node in walk(e))
+    return calls or any(isinstance(pattern, Group) for pattern in patterns)

@@ -29,7 +29,7 @@ def test_both_engines_give_the_same_lines_for_a_language_that_was_added(tmp_path
         lines.append(f'<urn:g{number}> <{STAMP}> "{time}"^^<{XSD}dateTime> .')
     (tmp_path / "events.nq").write_text("\n".join(lines) + "\n")
     (tmp_path / "counts.tally").write_text(QUERY)
-    environment = {**os.environ, "PYTHONPATH": str(copy(tmp_path / "toys"))}
+    environment = {**os.environ, "PYTHONPATH": str(copy(tmp_path / "with toys"))}
     found = []
     for engine in ("local", "spark"):
         command = [sys.executable, "-m", "spaseq", "run", "counts.tally", "--engine", engine]

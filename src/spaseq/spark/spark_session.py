@@ -134,7 +134,7 @@ def new_session(
         # No other machine needs to reach this one, whatever its name resolves to.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("spaseq").master(master)
-    java = f"-Dlog4j2.configurationFile=file:{QUIET}"
+    java = f"-Dlog4j2.configurationFile={QUIET.as_uri()}"  # a path with a space would be two options
     wanted = {**DEFAULTS, "spark.driver.extraJavaOptions": java, ARROW_ROWS: str(choices().arrow_rows)}
     if master.startswith("local"):
         wanted |= {name: value.format(java) for name, value in LOCAL.items()} | _sockets()

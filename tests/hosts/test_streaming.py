@@ -80,7 +80,9 @@ class Feed:
 
     def run(self, text: str = PAIRS, **options: object) -> list[dict[str, object]]:
         """Work off what is there; the reports of the micro-batches."""
-        answers = sps.match(text, self.frame(), metrics="spaseq", **options)  # type: ignore[arg-type]
+        # As many buckets as there are partitions: each costs a little in every micro-batch.
+        known: dict[str, Any] = {"partitions": 4, "metrics": "spaseq", **options}
+        answers = sps.match(text, self.frame(), **known)
         self.schema = answers.schema
         query = (
             answers.writeStream.format("parquet")
@@ -227,10 +229,10 @@ def test_state_of_idle_keys_is_dropped(feed: Feed, partition: str) -> None:
     """
     text = PAIRS.replace("WHERE", f"{partition} WHERE")
     feed.add([(i / 100_000, "a", f"k{i}") for i in range(100_000)]).add([(5, "nothing", "x")])
-    feed.run(text, partitions=4)
+    feed.run(text)
     before = feed.stored()
     feed.add([(60, "nothing", "x")])
-    reports = feed.run(text, partitions=4)
+    reports = feed.run(text)
     after = feed.stored()
     assert sum(before.values()) > 1_000_000
     assert [name for _, name in after] == ["head"] * 4
@@ -254,9 +256,10 @@ def test_a_restart_in_another_session_finds_the_state_of_every_key(feed: Feed) -
     shuffled = "spark.sql.shuffle.partitions"
     before = feed.spark.conf.get(shuffled)
     try:
-        feed.add([(1, "a", f"k{i}") for i in range(40)]).run()
+        feed.add([(1, "a", f"k{i}") for i in range(40)]).run(partitions=None)
         feed.spark.conf.set(shuffled, "7")
-        feed.add([(2, "b", f"k{i}") for i in range(40)]).add([(3, "nothing", "x")]).run()
+        feed.add([(2, "b", f"k{i}") for i in range(40)]).add([(3, "nothing", "x")])
+        feed.run(partitions=None)
         assert feed.found() == [(1, 2)] * 40
         feed.add([(4, "a", "k")])
         with pytest.raises(Exception, match="STREAM_FAILED") as failed:

@@ -79,7 +79,7 @@ def rows(matches: list[spaseq.Match]) -> list[Row]:
 
 def test_the_language_is_found_checked_and_explained() -> None:
     """By name, extension and words; its errors have a place, and `explain` tells what runs it."""
-    assert language_names() == ("spaseq", "tally")
+    assert {"spaseq", "tally"} <= set(language_names())
     assert language_of(QUERY).name == language_of("", "x.tally").name == "tally"
     query = spaseq.compile(QUERY)
     assert query.explain().splitlines() == [

@@ -32,7 +32,7 @@ from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
-from spaseq.spark.state.stream_stage import Input, Work
+from spaseq.spark.state.stream_stage import BucketInput, Work
 
 STREAM = "http://ex.org/s"
 HEAD = "PREFIX : <http://ex.org/> "
@@ -220,7 +220,7 @@ class Bucket:
     def feed(self, given: list[Event], *, end: bool = False) -> None:
         """One micro-batch."""
         bucket_state._warm = bucket_state._Warm()
-        rows, dictionary = Input(), self.mapper.dictionary
+        rows, dictionary = BucketInput(), self.mapper.dictionary
         plain: list[GraphEvent] = [event.to_graph_event(STREAM, dictionary) for event in given]
         if plain:
             batch = encode_pushed(plain, (STREAM,), dictionary)

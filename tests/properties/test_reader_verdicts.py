@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 from pyoxigraph import DefaultGraph, Quad, RdfFormat, parse
 
-from spaseq.io.assemble import GraphAssembler, Mark
+from spaseq.io.assemble import GraphAssembler, StartMark
 from spaseq.io.bad_input import BadInput
 from spaseq.io.count import TripleCounter
 from spaseq.io.lines import damage_of, message_of, parse_line
@@ -125,7 +125,7 @@ def judged(data: bytes, counted: bool) -> Reading:
     )
     number, offset = 1, 0
     for line in data.splitlines(keepends=True):
-        at = Mark(number, offset)
+        at = StartMark(number, offset)
         number, offset = number + line.endswith(b"\n"), offset + len(line)
         try:
             for quad in parse_line(line, syntax):
@@ -192,7 +192,7 @@ def check_document(kind: str, data: bytes, reading: Reading) -> None:
         return
     assembler = GraphAssembler(PREDICATE, "ms", "")
     for number, quad in enumerate(quads):
-        assembler.quad(quad, Mark(1, number))
+        assembler.quad(quad, StartMark(1, number))
     assembler.end()
     expected = [(e.time, blanked(e.name), {blanked(t) for t in e.triples}) for e in assembler.events]
     found = [(time, blanked(name), {blanked(t) for t in triples}) for time, name, _, triples in reading[0]]

@@ -24,7 +24,7 @@ from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
 from spaseq.spark.state.bucket_state import BucketState
-from spaseq.spark.state.stream_stage import Input, Work
+from spaseq.spark.state.stream_stage import BucketInput, Work
 from spaseq.temporal.instants import FOREVER
 from support.engine_hosts import disordered
 from support.scenarios import Scenario, scenarios
@@ -79,9 +79,9 @@ class Buckets:
                     found.update(_shown(row) for row in rows)
         return found
 
-    def _brought(self, piece: list[GraphEvent] | None) -> list[Input]:
+    def _brought(self, piece: list[GraphEvent] | None) -> list[BucketInput]:
         """What a micro-batch brings to every bucket; None is the end of all streams."""
-        brought = [Input() for _ in range(BUCKETS)]
+        brought = [BucketInput() for _ in range(BUCKETS)]
         for stream in self.job.streams:
             for each in brought:
                 if piece is None:

@@ -44,7 +44,7 @@ class RawEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class StartMark:
     """Where something begins: what the user counts, and where a reader would start again."""
 
     position: int
@@ -56,7 +56,7 @@ class Stamp:
     """A timestamp triple as read."""
 
     value: Term | Triple
-    at: Mark
+    at: StartMark
     text: str
 
 
@@ -70,7 +70,7 @@ class Damage:
     """
 
     reason: str
-    at: Mark
+    at: StartMark
     text: str
     names: frozenset[str] = frozenset()
     cut: bool = False
@@ -83,7 +83,7 @@ class _Group:
     """Successive quads of one graph with the timestamps before, after and inside them."""
 
     name: NamedNode | BlankNode
-    at: Mark
+    at: StartMark
     text: str
     before: list[Stamp]
     triples: list[Triple] = field(default_factory=list)
@@ -123,7 +123,7 @@ class GraphAssembler:
         self.bad: list[tuple[int, BadInput]] = []
         self._clean = self._closed = 0
 
-    def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:
+    def quad(self, quad: Quad, at: StartMark, text: str | None = None) -> None:
         """Take one quad; ``text`` is how it was written, if that is not a quad."""
         name = quad.graph_name
         if isinstance(name, DefaultGraph):
@@ -187,7 +187,7 @@ class GraphAssembler:
 
     # --- the steps --------------------------------------------------------------------------------
 
-    def _stamp(self, quad: Quad, at: Mark, text: str | None) -> None:
+    def _stamp(self, quad: Quad, at: StartMark, text: str | None) -> None:
         stamp = Stamp(quad.object, at, text or str(quad))
         group = self._group
         if group is not None and group.name == quad.subject:
@@ -210,7 +210,7 @@ class GraphAssembler:
         if not self._loose:
             self._settle(at.offset)
 
-    def _open(self, name: NamedNode | BlankNode, at: Mark, text: str) -> _Group:
+    def _open(self, name: NamedNode | BlankNode, at: StartMark, text: str) -> _Group:
         past = self._group
         if past is not None and not past.after:
             found = self._suspect(past, str(name))
@@ -255,7 +255,7 @@ class GraphAssembler:
     def _forget(self, damages: list[Damage]) -> None:
         self._loose = [damage for damage in self._loose if damage not in damages]
 
-    def _split(self, group: _Group, at: Mark, text: str) -> _Group:
+    def _split(self, group: _Group, at: StartMark, text: str) -> _Group:
         """The same name again after a timestamp: a new event, which may own some of the timestamps."""
         own, left = group.before, group.after
         if not group.before:
@@ -334,7 +334,7 @@ class GraphAssembler:
                 self._report(damage.reason, damage.at, damage.text)
         self._loose = kept
 
-    def _report(self, reason: str, at: Mark, text: str, fault: Fault = "", graph: str = "") -> None:
+    def _report(self, reason: str, at: StartMark, text: str, fault: Fault = "", graph: str = "") -> None:
         bad = BadInput(reason, self._source, at.position, self.counted, excerpt(text), fault, graph)
         self.bad.append((at.offset, bad))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyoxigraph import NamedNode, Quad, Triple
 
-from spaseq.io.assemble import QUOTED, Damage, Mark, RawEvent, Stamp, instant_of, unreadable
+from spaseq.io.assemble import QUOTED, Damage, RawEvent, Stamp, StartMark, instant_of, unreadable
 from spaseq.io.bad_input import BadInput, excerpt
 from spaseq.temporal.instants import TimeUnit
 
@@ -33,10 +33,10 @@ class TripleCounter:
         self._triples: list[Triple] = []
         self._stamps: list[Stamp] = []
         self._damage: Damage | None = None
-        self._start: tuple[Mark, str] | None = None
+        self._start: tuple[StartMark, str] | None = None
         self._seen = 0
 
-    def quad(self, quad: Quad, at: Mark) -> None:
+    def quad(self, quad: Quad, at: StartMark) -> None:
         """Take one triple."""
         if quad.predicate == self._predicate:
             self._note(at, str(quad))
@@ -72,18 +72,18 @@ class TripleCounter:
         """The offset before which everything is settled, given that the input so far ends at ``end``."""
         return end if self._start is None else self._start[0].offset
 
-    def _data(self, at: Mark, text: str) -> None:
+    def _data(self, at: StartMark, text: str) -> None:
         if self._seen == self._size:  # full, and no timestamp right after it
             self._finish()
         self._note(at, text)
         self._seen += 1
 
-    def _note(self, at: Mark, text: str) -> None:
+    def _note(self, at: StartMark, text: str) -> None:
         if self._start is None:
             self._start = (at, text)
 
     def _finish(self) -> None:
-        at, text = self._start if self._start is not None else (Mark(0), "")
+        at, text = self._start if self._start is not None else (StartMark(0), "")
         reason = self._reason()
         if self._damage is not None:
             self._report(self._damage.reason, self._damage.at, self._damage.text)
@@ -108,5 +108,5 @@ class TripleCounter:
             return f"{self._size} triples have more than one timestamp"
         return None
 
-    def _report(self, reason: str, at: Mark, text: str) -> None:
+    def _report(self, reason: str, at: StartMark, text: str) -> None:
         self.bad.append((at.offset, BadInput(reason, self._source, at.position, "line", excerpt(text))))

@@ -20,7 +20,7 @@ from spaseq.io.assemble import (
 )
 from spaseq.io.bad_input import BadInput, excerpt
 from spaseq.io.labels import numbered
-from spaseq.io.lines import Step
+from spaseq.io.lines import PieceResult
 from spaseq.io.options import ReadOptions
 from spaseq.io.sources import ByteReader
 from spaseq.model.terms import Term
@@ -35,7 +35,7 @@ UNDECODABLE: Final = "the frame cannot be decoded"
 """How the reason for the last thing that is read of a damaged file begins."""
 
 
-def read_jelly(reader: ByteReader, options: ReadOptions, source: str) -> Iterator[Step]:
+def read_jelly(reader: ByteReader, options: ReadOptions, source: str) -> Iterator[PieceResult]:
     """The events of a Jelly file, frame by frame; a frame that cannot be decoded ends the file.
 
     Frames share tables of names, so nothing behind an undecodable one can be trusted.
@@ -45,14 +45,14 @@ def read_jelly(reader: ByteReader, options: ReadOptions, source: str) -> Iterato
         for number, statements in enumerate(_frames(reader), 1):
             event = _event(statements, number, options)
             if isinstance(event, RawEvent):
-                yield Step([numbered(event)], [], 0, 0)
+                yield PieceResult([numbered(event)], [], 0, 0)
             elif event is not None:
-                yield Step([], [BadInput(event[0], source, number, "frame", excerpt(event[1]))], 0, 0)
+                yield PieceResult([], [BadInput(event[0], source, number, "frame", excerpt(event[1]))], 0, 0)
     except _Undecodable as error:
-        yield Step([], [BadInput(f"{UNDECODABLE}: {error}", source, number + 1, "frame")], 0, 0)
+        yield PieceResult([], [BadInput(f"{UNDECODABLE}: {error}", source, number + 1, "frame")], 0, 0)
     else:
         if reader.damage is not None:
-            yield Step([], [BadInput(reader.damage, source, number + 1, "frame")], 0, 0)
+            yield PieceResult([], [BadInput(reader.damage, source, number + 1, "frame")], 0, 0)
 
 
 def is_delimited(data: bytes) -> bool:

@@ -14,10 +14,19 @@ from typing import Final
 
 from pyoxigraph import DefaultGraph, NamedNode, Quad, RdfFormat
 
-from spaseq.io.assemble import Damage, GraphAssembler, Mark
+from spaseq.io.assemble import Damage, GraphAssembler, StartMark
 from spaseq.io.bad_input import excerpt
 from spaseq.io.labels import numbered
-from spaseq.io.lines import End, QuadTaker, Step, check_length, message_of, parsed, step_of, tell_damage
+from spaseq.io.lines import (
+    End,
+    PieceResult,
+    QuadTaker,
+    check_length,
+    message_of,
+    parsed,
+    step_of,
+    tell_damage,
+)
 from spaseq.io.options import ReadOptions
 from spaseq.settings import limit_reached, settings
 
@@ -80,16 +89,16 @@ class JsonLdReader:
             return ""
         return "[" if place.fresh else "[0" if place.comma else "[0,"
 
-    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+    def step(self, data: bytes, first_line: int, end: End | None) -> PieceResult:
         """Events of a piece of JSON-LD; what is not settled waits for more, unless this is the end."""
         piece = _Piece(self._taker(), self._options, self._source, data, first_line, self._place)
         piece.read(final=end is not None)
         if end is not None and end.damage is None and not end.grows and piece.place.array:
             piece.end()
-        tell_damage(piece.assembler, end, Mark(piece.line, piece.reached))
+        tell_damage(piece.assembler, end, StartMark(piece.line, piece.reached))
         step = step_of(data, piece.assembler, piece.reached, end)
         self._place = next(place for at, place in reversed(piece.places) if at <= step.consumed)
-        return Step([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
+        return PieceResult([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
 
 
 class _Piece:
@@ -126,7 +135,7 @@ class _Piece:
         """Report something unreadable; the rest of an unreadable value is not reported again."""
         if not self.place.broken or text[:1] == b"{":
             shown = text.decode("utf-8", "replace")
-            at = Mark(self.line, self.reached)
+            at = StartMark(self.line, self.reached)
             self.assembler.damaged(Damage(reason, at, shown, cut=cut, apart=True))
 
     def _move(self, at: int) -> None:
@@ -229,7 +238,7 @@ class _Piece:
             return self._go(stop, replace(after, broken=True))
         shown = data[start:stop].decode("utf-8", "replace")
         for quad in quads:
-            self.assembler.quad(quad, Mark(self.line, self.reached), shown)
+            self.assembler.quad(quad, StartMark(self.line, self.reached), shown)
         return self._go(stop, after)
 
     def _check_head(self, text: bytes) -> None:

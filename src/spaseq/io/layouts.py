@@ -15,9 +15,9 @@ from typing import Final, Literal
 
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad
 
-from spaseq.io.assemble import Damage, Mark, RawEvent
+from spaseq.io.assemble import Damage, RawEvent, StartMark
 from spaseq.io.bad_input import BadInput, OnBad
-from spaseq.io.lines import Step
+from spaseq.io.lines import PieceResult
 from spaseq.io.options import ReadOptions
 from spaseq.io.pieces import hand_over
 from spaseq.io.sources import GROUPED, Source
@@ -68,7 +68,7 @@ class Clues:
             case "":
                 pass
 
-    def take(self, step: Step) -> None:
+    def take(self, step: PieceResult) -> None:
         """Take what a piece of input gave."""
         for bad in step.bad:
             self(bad)
@@ -136,7 +136,7 @@ class _Tally:
         self._room = len(self._stamps) + settings().tallied_names
         self._last: NamedNode | BlankNode | DefaultGraph | None = None
 
-    def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:  # noqa: ARG002
+    def quad(self, quad: Quad, at: StartMark, text: str | None = None) -> None:  # noqa: ARG002
         """Take one quad."""
         graph = quad.graph_name
         if quad.predicate == self._predicate:

@@ -6,13 +6,13 @@ from pyoxigraph import RdfFormat
 
 from spaseq.io.assemble import GraphAssembler
 from spaseq.io.count import TripleCounter
-from spaseq.io.lines import End, Step, assemble_lines, check_length, whole_lines
+from spaseq.io.lines import End, PieceResult, assemble_lines, check_length, whole_lines
 from spaseq.io.options import ReadOptions
 
 
 def assemble(
     data: bytes, first_line: int, end: End | None, options: ReadOptions, source: str, per_event: int = 0
-) -> Step:
+) -> PieceResult:
     """The events of a piece of N-Quads or, if so many triples make an event, of N-Triples."""
     predicate, unit = options.timestamp_predicate, options.time_unit
     if end is None:
@@ -35,6 +35,6 @@ class LineReader:
         self._source = source
         self._per_event = per_event
 
-    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+    def step(self, data: bytes, first_line: int, end: End | None) -> PieceResult:
         """Events of a piece of input."""
         return assemble(data, first_line, end, self._options, self._source, self._per_event)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from pyoxigraph import Quad, RdfFormat, parse
 
-from spaseq.io.assemble import Damage, Mark, RawEvent
+from spaseq.io.assemble import Damage, RawEvent, StartMark
 from spaseq.io.bad_input import BadInput
 from spaseq.settings import limit_reached, settings
 
@@ -24,7 +24,7 @@ _POSITION = re.compile(r"^Parser error (?:at|between) .*?: | \(line [0-9]+\)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PieceResult:
     """What a piece of input gave: events and bad input, and how much of it is settled."""
 
     events: list[RawEvent]
@@ -39,7 +39,7 @@ class QuadCollector(Protocol):
     events: list[RawEvent]
     bad: list[tuple[int, BadInput]]
 
-    def quad(self, quad: Quad, at: Mark) -> None:
+    def quad(self, quad: Quad, at: StartMark) -> None:
         """Take one quad."""
 
     def damaged(self, damage: Damage) -> None:
@@ -55,7 +55,7 @@ class QuadCollector(Protocol):
 class QuadTaker(QuadCollector, Protocol):
     """An assembler of formats in which several quads have one text."""
 
-    def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:
+    def quad(self, quad: Quad, at: StartMark, text: str | None = None) -> None:
         """Take one quad; ``text`` is how it was written, if that is not a quad."""
 
 
@@ -79,7 +79,7 @@ def parse_line(line: bytes, syntax: RdfFormat = RdfFormat.N_QUADS) -> list[Quad]
     return parsed(line, syntax)
 
 
-def damage_of(line: bytes, reason: str, at: Mark, predicate: str) -> Damage:
+def damage_of(line: bytes, reason: str, at: StartMark, predicate: str) -> Damage:
     """An unreadable line, with the names of graphs it may have belonged to.
 
     A line that has a subject, a predicate and an object but names no graph may belong to one beside it.
@@ -108,17 +108,17 @@ def _is_name(text: str) -> bool:
 
 def line_quads(
     data: bytes, first_line: int, syntax: RdfFormat, predicate: str
-) -> Iterator[tuple[Quad, Mark] | Damage]:
+) -> Iterator[tuple[Quad, StartMark] | Damage]:
     """The quads of some whole lines, each with its line and offset; unreadable lines as damage.
 
     As for pyoxigraph, a carriage return ends a line, too; what is counted are line feeds.
     """
-    marks: list[tuple[bytes, Mark]] = []
+    marks: list[tuple[bytes, StartMark]] = []
     number, offset = first_line, 0
     for line in data.splitlines(keepends=True):
         content = line.lstrip(b" \t\r\n")
         if content and not content.startswith(b"#"):
-            marks.append((line, Mark(number, offset)))
+            marks.append((line, StartMark(number, offset)))
         offset += len(line)
         number += line.endswith(b"\n")
     quads: list[Quad] = []
@@ -159,7 +159,7 @@ class End:
 
 def assemble_lines(
     data: bytes, first_line: int, end: End | None, assembler: QuadCollector, syntax: RdfFormat, predicate: str
-) -> Step:
+) -> PieceResult:
     """Events of a piece of N-Quads or N-Triples; a last line without its end waits for more."""
     whole = data if end is not None and end.damage is None else data[: whole_lines(data)]
     for item in line_quads(whole, first_line, syntax, predicate):
@@ -168,18 +168,18 @@ def assemble_lines(
         else:
             assembler.quad(*item)
     if end is not None and end.damage is not None:
-        at = Mark(first_line + whole.count(b"\n"), len(whole))
+        at = StartMark(first_line + whole.count(b"\n"), len(whole))
         assembler.damaged(damage_of(data[len(whole) :], end.damage, at, predicate))
     return step_of(data, assembler, len(whole), end)
 
 
-def tell_damage(assembler: QuadCollector, end: End | None, at: Mark) -> None:
+def tell_damage(assembler: QuadCollector, end: End | None, at: StartMark) -> None:
     """Tell an assembler that the input ended too early."""
     if end is not None and end.damage is not None:
         assembler.damaged(Damage(end.damage, at, "", cut=True, apart=True))
 
 
-def step_of(data: bytes, assembler: QuadCollector, reached: int, end: End | None) -> Step:
+def step_of(data: bytes, assembler: QuadCollector, reached: int, end: End | None) -> PieceResult:
     """What an assembler has settled once it was given a piece of input up to ``reached``."""
     events, bad, consumed = assembler.events, assembler.bad, len(data)
     if end is not None:
@@ -189,4 +189,4 @@ def step_of(data: bytes, assembler: QuadCollector, reached: int, end: End | None
         events = [event for event in events if event.offset < consumed]
         bad = [item for item in bad if item[0] < consumed]
     faults = [item for _, item in sorted(bad, key=lambda item: item[0])]
-    return Step(events, faults, consumed, data.count(b"\n", 0, consumed))
+    return PieceResult(events, faults, consumed, data.count(b"\n", 0, consumed))

@@ -16,7 +16,7 @@ from spaseq.io.encode import encode_events
 from spaseq.io.layouts import Clues
 from spaseq.io.line_kernel import SPANS
 from spaseq.io.line_reader import assemble
-from spaseq.io.lines import End, Step, check_length, parse_line
+from spaseq.io.lines import End, PieceResult, check_length, parse_line
 from spaseq.io.nquads_kernel import lex_events
 from spaseq.io.nquads_state import (
     BLANK,
@@ -36,7 +36,7 @@ from spaseq.io.nquads_state import (
     TIME,
     Columns,
     LexerSettings,
-    State,
+    LexerState,
 )
 from spaseq.io.nquads_terms import COLUMNS
 from spaseq.io.options import ReadOptions
@@ -169,7 +169,7 @@ class NQuadsReader:
             if at >= size or step.consumed == 0:
                 return
 
-    def _plain(self, data: Bytes, at: int, size: int, end: End | None) -> Step:
+    def _plain(self, data: Bytes, at: int, size: int, end: End | None) -> PieceResult:
         """Some lines by pyoxigraph: as few as settle something."""
         options, taken = self._options, self._patience
         while True:
@@ -180,7 +180,7 @@ class NQuadsReader:
                 return step
             taken *= 2
 
-    def _encoded(self, step: Step) -> EventBatch | None:
+    def _encoded(self, step: PieceResult) -> EventBatch | None:
         for bad in step.bad:
             self._on_bad(bad)
         if not step.events:
@@ -203,7 +203,7 @@ class NQuadsReader:
             self._settings = self._current_settings()
         arena = self._arena
         while True:
-            state = cast("State", np.zeros(1, STATE).view(np.recarray)[0])
+            state = cast("LexerState", np.zeros(1, STATE).view(np.recarray)[0])
             lex_events(
                 data, at, size, final, self._settings, arena.terms, self._labels.terms, self._columns, state
             )

@@ -28,7 +28,7 @@ from spaseq.io.nquads_state import (
     TIME,
     Columns,
     LexerSettings,
-    State,
+    LexerState,
 )
 from spaseq.io.nquads_terms import (
     PREDICATE,
@@ -47,7 +47,7 @@ from spaseq.model.jit import Int, folded, inlined, lean, load8
 
 
 @lean
-def _stop(state: State) -> bool:
+def _stop(state: LexerState) -> bool:
     state.status = STOPPED
     return False
 
@@ -99,7 +99,7 @@ def _drop_repeats(columns: Columns, secret: Longs, first: Int, stop: Int) -> Int
 
 
 @lean
-def _finish(columns: Columns, state: State, settings: LexerSettings, base: Int) -> None:
+def _finish(columns: Columns, state: LexerState, settings: LexerSettings, base: Int) -> None:
     """Write down the open graph as an event, with the timestamp that is its own."""
     state.triples = _drop_repeats(columns, settings.secret, state.first_triple, state.triples)
     row = columns.events[state.events]
@@ -125,7 +125,7 @@ def _finish(columns: Columns, state: State, settings: LexerSettings, base: Int) 
 
 
 @lean
-def _close(columns: Columns, state: State, settings: LexerSettings, base: Int) -> bool:
+def _close(columns: Columns, state: LexerState, settings: LexerSettings, base: Int) -> bool:
     """Finish the open graph, if there is one; stop if it has not exactly one timestamp."""
     if state.is_open:
         beside = state.before + state.after
@@ -142,7 +142,7 @@ def _is_stamp(spans: Longs, settings: LexerSettings) -> bool:
 
 
 @inlined
-def _take_stamp(columns: Columns, state: State, settings: LexerSettings, base: Int) -> bool:
+def _take_stamp(columns: Columns, state: LexerState, settings: LexerSettings, base: Int) -> bool:
     """A triple of the default graph: the timestamp of the graph before or of the next one, or trouble."""
     spans = columns.spans
     if not _is_stamp(spans, settings) or load8(spans[4]) != 34:
@@ -170,7 +170,7 @@ def _take_stamp(columns: Columns, state: State, settings: LexerSettings, base: I
 
 
 @lean
-def _split(columns: Columns, state: State, settings: LexerSettings, base: Int) -> bool:
+def _split(columns: Columns, state: LexerState, settings: LexerSettings, base: Int) -> bool:
     """The same name again after a timestamp: a new event, which may own some of the timestamps."""
     if state.before > 1:
         return _stop(state)
@@ -195,7 +195,7 @@ def _split(columns: Columns, state: State, settings: LexerSettings, base: Int) -
 
 
 @inlined
-def _open(columns: Columns, state: State, settings: LexerSettings, name_id: Int, base: Int) -> bool:
+def _open(columns: Columns, state: LexerState, settings: LexerSettings, name_id: Int, base: Int) -> bool:
     """The first quad of another graph."""
     spans = columns.spans
     if not _close(columns, state, settings, base):
@@ -218,7 +218,7 @@ def _open(columns: Columns, state: State, settings: LexerSettings, name_id: Int,
 
 
 @inlined
-def _append(columns: Columns, state: State) -> None:
+def _append(columns: Columns, state: LexerState) -> None:
     """Add the line's triple to the open graph, if a query needs it."""
     state.rows += 1
     if state.predicate > 0:
@@ -232,7 +232,13 @@ def _append(columns: Columns, state: State) -> None:
 
 @inlined
 def _take_quad(
-    columns: Columns, state: State, settings: LexerSettings, terms: Terms, labels: Terms, base: Int, cut: Int
+    columns: Columns,
+    state: LexerState,
+    settings: LexerSettings,
+    terms: Terms,
+    labels: Terms,
+    base: Int,
+    cut: Int,
 ) -> bool:
     """A quad of the open graph, or the first of another event."""
     spans = columns.spans
@@ -261,7 +267,7 @@ def _take_quad(
 
 
 @lean
-def _take_inside(state: State, spans: Longs) -> None:
+def _take_inside(state: LexerState, spans: Longs) -> None:
     """A timestamp inside the open graph, which counts if there is none beside it."""
     if state.inside == 0:
         state.inside = 1 if load8(spans[4]) == 34 else 2
@@ -272,7 +278,13 @@ def _take_inside(state: State, spans: Longs) -> None:
 
 @lean
 def _take_counted(
-    columns: Columns, state: State, settings: LexerSettings, terms: Terms, labels: Terms, base: Int, cut: Int
+    columns: Columns,
+    state: LexerState,
+    settings: LexerSettings,
+    terms: Terms,
+    labels: Terms,
+    base: Int,
+    cut: Int,
 ) -> bool:
     """A line without graph, where triples are counted into events as `spaseq.io.count` counts them."""
     spans = columns.spans
@@ -303,7 +315,7 @@ def _take_counted(
 
 
 @inlined
-def _expect(columns: Columns, state: State) -> None:
+def _expect(columns: Columns, state: LexerState) -> None:
     """What may come again: the subject, the predicate of the same line one event ago, and the graph."""
     known = columns.memory[(state.rows if state.is_open else 0) & (len(columns.memory) - 1)]
     expected = columns.expected
@@ -317,7 +329,7 @@ def _expect(columns: Columns, state: State) -> None:
 @lean
 def lex_events(
     data: Bytes, begin: Int, size: Int, final: bool, settings: LexerSettings, terms: Terms, labels: Terms,
-    columns: Columns, state: State,
+    columns: Columns, state: LexerState,
 ) -> None:  # fmt: skip
     """Read ``data[begin : size]``, whole lines only unless it is the final piece; ``state`` is all zeros."""
     base = data.ctypes.data
@@ -354,7 +366,7 @@ def lex_events(
 
 @lean
 def _settle(
-    columns: Columns, state: State, settings: LexerSettings, base: Int, end: Int, final: bool
+    columns: Columns, state: LexerState, settings: LexerSettings, base: Int, end: Int, final: bool
 ) -> None:
     """Say how far everything is settled: up to the open graph, or to the end if this is the final piece."""
     if final and state.status == GOING:

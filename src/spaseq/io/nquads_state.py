@@ -59,7 +59,7 @@ class Columns(NamedTuple):
     table: Longs
 
 
-class State(Protocol):
+class LexerState(Protocol):
     """Where the kernel is: a record of `STATE`.
 
     The open graph has a name, a start, and timestamps before and after it (the first of them, and how many;
@@ -117,4 +117,4 @@ class State(Protocol):
     status: Int
 
 
-STATE: Final = np.dtype([(field, np.int64) for field in State.__annotations__])
+STATE: Final = np.dtype([(field, np.int64) for field in LexerState.__annotations__])

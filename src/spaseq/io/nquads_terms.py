@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from spaseq.io.line_kernel import CLOSE, SAME_PREDICATE, SAME_SUBJECT
-from spaseq.io.nquads_state import FIRST_LABEL, FULL, LABELS_FULL, STOPPED, Columns, LexerSettings, State
+from spaseq.io.nquads_state import FIRST_LABEL, FULL, LABELS_FULL, STOPPED, Columns, LexerSettings, LexerState
 from spaseq.io.term_kernel import (
     DOUBT,
     ROOM,
@@ -52,7 +52,7 @@ def failed(known: Int) -> bool:
 
 
 @lean
-def fail(state: State, known: Int) -> bool:
+def fail(state: LexerState, known: Int) -> bool:
     """Stop for the reason that stands in place of an id."""
     state.status = STOPPED if known == DOUBT else (FULL if known == ROOM else LABELS_FULL)
     return False
@@ -108,7 +108,7 @@ def _predicate(settings: LexerSettings, terms: Terms, known: Longs, spans: Longs
 
 
 @inlined
-def _subject(state: State, terms: Terms, labels: Terms, spans: Longs, cut: Int) -> Int:
+def _subject(state: LexerState, terms: Terms, labels: Terms, spans: Longs, cut: Int) -> Int:
     """The id of the line's subject, 0 if no query needs it; often that of the line before."""
     needed = state.predicate > 0
     known: Int = 0
@@ -128,7 +128,7 @@ def _subject(state: State, terms: Terms, labels: Terms, spans: Longs, cut: Int) 
 
 
 @inlined
-def _object(columns: Columns, state: State, terms: Terms, labels: Terms, known: Longs) -> Int:
+def _object(columns: Columns, state: LexerState, terms: Terms, labels: Terms, known: Longs) -> Int:
     """The id of the line's object, 0 if no query needs it; often that of the same line one event ago."""
     spans = columns.spans
     needed = state.predicate > 0
@@ -153,7 +153,13 @@ def _object(columns: Columns, state: State, terms: Terms, labels: Terms, known: 
 
 @inlined
 def look(
-    columns: Columns, state: State, settings: LexerSettings, terms: Terms, labels: Terms, row: Int, cut: Int
+    columns: Columns,
+    state: LexerState,
+    settings: LexerSettings,
+    terms: Terms,
+    labels: Terms,
+    row: Int,
+    cut: Int,
 ) -> bool:
     """Look at the terms of the line, which is this one of its event, and encode them if a query needs them."""
     spans = columns.spans

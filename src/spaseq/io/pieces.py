@@ -9,7 +9,7 @@ from pyoxigraph import RdfFormat
 
 from spaseq.io.jsonld import JsonLdReader
 from spaseq.io.line_reader import LineReader
-from spaseq.io.lines import End, QuadTaker, Step, assemble_lines
+from spaseq.io.lines import End, PieceResult, QuadTaker, assemble_lines
 from spaseq.io.options import ReadOptions
 from spaseq.io.sources import ByteReader, Source
 from spaseq.io.trig import TrigReader
@@ -19,7 +19,7 @@ from spaseq.settings import settings
 class Parser(Protocol):
     """Reads a format piece by piece."""
 
-    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+    def step(self, data: bytes, first_line: int, end: End | None) -> PieceResult:
         """What a piece of input gives; what is not settled waits for more, unless this is the end."""
 
 
@@ -30,7 +30,7 @@ class _QuadLines:
         self._taker = taker
         self._predicate = predicate
 
-    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+    def step(self, data: bytes, first_line: int, end: End | None) -> PieceResult:
         """Hand over the quads of all whole lines."""
         return assemble_lines(data, first_line, end, self._taker(), RdfFormat.N_QUADS, self._predicate)
 
@@ -53,7 +53,9 @@ def per_event_of(source: Source, options: ReadOptions) -> int:
     return (options.triples_per_event or 1) if source.format == "ntriples" else 0
 
 
-def in_pieces(parser: Parser, reader: ByteReader, size: int, first: int | None = None) -> Iterator[Step]:
+def in_pieces(
+    parser: Parser, reader: ByteReader, size: int, first: int | None = None
+) -> Iterator[PieceResult]:
     """Feed a parser piece by piece; what is not settled is read again with more behind it.
 
     The first piece may have a size of its own.

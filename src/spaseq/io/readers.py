@@ -18,7 +18,7 @@ from spaseq.io.bad_input import BadInput, OnBad, fail
 from spaseq.io.jelly import read_jelly
 from spaseq.io.layouts import Clues, judged
 from spaseq.io.line_reader import LineReader, assemble
-from spaseq.io.lines import End, Step
+from spaseq.io.lines import End, PieceResult
 from spaseq.io.options import ReadOptions
 from spaseq.io.pieces import in_pieces, parser_of, per_event_of
 from spaseq.io.sources import GROUPED, ByteReader, Layout, PathLike, Source, find_sources
@@ -215,7 +215,7 @@ class _Batches:
         step = assemble(head, 1, End(reader.damage), options, source.name, per_event)
         yield from self._encoded([step], source.name, on_bad)
 
-    def _encoded(self, steps: Iterable[Step], source: str, on_bad: OnBad) -> Iterator[EventBatch]:
+    def _encoded(self, steps: Iterable[PieceResult], source: str, on_bad: OnBad) -> Iterator[EventBatch]:
         """Steps as batches of at most ``batch_events`` events."""
         from spaseq.io.encode import encode_events
 
@@ -260,9 +260,9 @@ def _noticed(source: Source, options: ReadOptions) -> Clues:
     return clues
 
 
-def _held(steps: Iterator[Step], *, whole: bool) -> tuple[list[Step], Clues]:
+def _held(steps: Iterator[PieceResult], *, whole: bool) -> tuple[list[PieceResult], Clues]:
     """All steps, or the first in which something is settled; and what in them does not fit a stream."""
-    held, clues = list[Step](), Clues()
+    held, clues = list[PieceResult](), Clues()
     for step in steps:
         held.append(step)
         clues.take(step)
@@ -279,13 +279,13 @@ def check_source(source: Source, options: ReadOptions) -> None:
         )
 
 
-def read_steps(source: Source, options: ReadOptions) -> Iterator[Step]:
+def read_steps(source: Source, options: ReadOptions) -> Iterator[PieceResult]:
     """The events and the bad input of one file, by pyoxigraph and pyjelly."""
     layout = layout_of(source, options)
     if layout != "dataset":
         with source.open() as reader:
             steps = _steps(source, reader, options)
-            held, clues = list[Step](), Clues()
+            held, clues = list[PieceResult](), Clues()
             if layout == "auto":
                 held, clues = _held(steps, whole=options.judged_bytes is None)
             if judged(source, options, clues) == "stream":
@@ -295,7 +295,7 @@ def read_steps(source: Source, options: ReadOptions) -> Iterator[Step]:
     from spaseq.io.regroup import regroup
 
     grouped = regroup(source, options)
-    yield Step([], grouped.bad, 0, 0)
+    yield PieceResult([], grouped.bad, 0, 0)
     with grouped.open() as reader:
         for step in in_pieces(LineReader(options, source.name), reader, options.chunk_bytes):
             bad: list[BadInput] = []
@@ -305,7 +305,7 @@ def read_steps(source: Source, options: ReadOptions) -> Iterator[Step]:
             yield replace(step, events=events, bad=bad)
 
 
-def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator[Step]:
+def _steps(source: Source, reader: ByteReader, options: ReadOptions) -> Iterator[PieceResult]:
     """The same of a file in the layout of streams; the first is what the layout is decided by, if that is a part."""
     if source.format == "jelly":
         return read_jelly(reader, options, source.name)

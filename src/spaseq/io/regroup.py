@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad
 
-from spaseq.io.assemble import Damage, Mark, RawEvent
+from spaseq.io.assemble import Damage, RawEvent, StartMark
 from spaseq.io.bad_input import BadInput, OnBad, excerpt
 from spaseq.io.options import ReadOptions
 from spaseq.io.pieces import hand_over
@@ -110,7 +110,7 @@ class _Lines:
         """True behind a line that may be a quad of the graph before it or of the next one."""
         self._spoiled: set[int] = set()
 
-    def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:  # noqa: ARG002
+    def quad(self, quad: Quad, at: StartMark, text: str | None = None) -> None:  # noqa: ARG002
         """Take one quad."""
         quad = self._labelled(quad)
         line, stamp = f"{quad} .\n".encode(), quad.predicate == self._predicate
@@ -149,7 +149,7 @@ class _Lines:
     def _number(self, name: str) -> int:
         return self._numbers.setdefault(name, len(self._numbers))
 
-    def _add(self, line: bytes, number: int, kind: int, at: Mark) -> None:
+    def _add(self, line: bytes, number: int, kind: int, at: StartMark) -> None:
         self._text += line
         self._ends.append(len(self._text))
         self._keys.append(3 * number + kind)

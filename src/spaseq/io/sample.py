@@ -10,7 +10,7 @@ from typing import Final
 from pyoxigraph import Quad
 
 from spaseq.errors import SpaseqError
-from spaseq.io.assemble import Damage, Mark, RawEvent
+from spaseq.io.assemble import Damage, RawEvent, StartMark
 from spaseq.io.bad_input import BadInput
 from spaseq.io.lines import End
 from spaseq.io.options import ReadOptions
@@ -51,7 +51,7 @@ class _Seen:
         self.bad: list[tuple[int, BadInput]] = []
         self.predicates: set[str] = set()
 
-    def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:  # noqa: ARG002
+    def quad(self, quad: Quad, at: StartMark, text: str | None = None) -> None:  # noqa: ARG002
         """Take one quad."""
         self.predicates.add(quad.predicate.value)
 

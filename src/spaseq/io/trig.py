@@ -15,9 +15,18 @@ from typing import Final
 
 from pyoxigraph import DefaultGraph, RdfFormat
 
-from spaseq.io.assemble import Damage, GraphAssembler, Mark
+from spaseq.io.assemble import Damage, GraphAssembler, StartMark
 from spaseq.io.labels import numbered
-from spaseq.io.lines import End, QuadTaker, Step, check_length, message_of, parsed, step_of, tell_damage
+from spaseq.io.lines import (
+    End,
+    PieceResult,
+    QuadTaker,
+    check_length,
+    message_of,
+    parsed,
+    step_of,
+    tell_damage,
+)
 from spaseq.io.options import ReadOptions
 from spaseq.settings import settings
 
@@ -113,7 +122,7 @@ class TrigReader:
         """The declarations in force where reading has come to."""
         return self._declared.text.decode()
 
-    def step(self, data: bytes, first_line: int, end: End | None) -> Step:
+    def step(self, data: bytes, first_line: int, end: End | None) -> PieceResult:
         """Events of a piece of TriG; what is not settled waits for more, unless this is the end."""
         assembler = self._taker()
         declared = self._declared.copy()
@@ -123,7 +132,7 @@ class TrigReader:
             text = data[statement.start : statement.end]
             line += data.count(b"\n", counted, statement.start)
             counted, reached = statement.start, statement.end
-            at = Mark(line, statement.start)
+            at = StartMark(line, statement.start)
             prologue, shown = declared.text, text.decode("utf-8", "replace")
             try:
                 quads = parsed(prologue + text, RdfFormat.TRIG)
@@ -139,12 +148,12 @@ class TrigReader:
                 assembler.quad(quad, at, shown)
         if end is None:
             check_length(len(data) - reached, self._source, line, "a statement")
-        tell_damage(assembler, end, Mark(line, reached))
+        tell_damage(assembler, end, StartMark(line, reached))
         step = step_of(data, assembler, reached, end)
         for start, text in news:
             if start < step.consumed:
                 self._declared.add(text)
-        return Step([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
+        return PieceResult([numbered(event) for event in step.events], step.bad, step.consumed, step.lines)
 
 
 def _key(text: bytes) -> bytes:

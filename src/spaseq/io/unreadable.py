@@ -10,7 +10,7 @@ from typing import Final
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad
 
 from spaseq.errors import SpaseqError
-from spaseq.io.assemble import Damage, Mark, RawEvent, instant_of
+from spaseq.io.assemble import Damage, RawEvent, StartMark, instant_of
 from spaseq.io.bad_input import BadInput
 from spaseq.io.lines import End
 from spaseq.io.options import ReadOptions
@@ -153,7 +153,7 @@ class _Seen:
         self.unreadable: str | None = None
         self.why = ""
 
-    def quad(self, quad: Quad, at: Mark, text: str | None = None) -> None:  # noqa: ARG002
+    def quad(self, quad: Quad, at: StartMark, text: str | None = None) -> None:  # noqa: ARG002
         """Take one quad."""
         self.quads += 1
         if not isinstance(quad.graph_name, DefaultGraph):

@@ -66,7 +66,7 @@ _NUMBERING_FIELDS: Final[dict[str, Field]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class MachineMark:
     """How far a machine's state is saved."""
 
     operator: object
@@ -265,11 +265,11 @@ class Machine:
         self.events.remap(mapping)
         self.held.remap(mapping, self.dictionary.generation)
 
-    def mark(self) -> Mark:
+    def mark(self) -> MachineMark:
         """The present state, for a later `dump` of what came since."""
-        return Mark(self.operator.mark(), self.events.next)
+        return MachineMark(self.operator.mark(), self.events.next)
 
-    def dump(self, since: Mark | None = None, now: int | None = None) -> State | None:
+    def dump(self, since: MachineMark | None = None, now: int | None = None) -> State | None:
         """The state between two steps, or what came since a mark; None if nothing did.
 
         If ``now`` is known, what has expired may be left out and forgotten.
@@ -296,7 +296,7 @@ class Machine:
         state.add("held", self.held.dump(self.program.names))
         return state
 
-    def load(self, parts: list[State]) -> Mark:
+    def load(self, parts: list[State]) -> MachineMark:
         """Take up a whole state and what came after it; `Damaged` if it cannot be one. The machine is new.
 
         The result marks the first part.
@@ -315,4 +315,4 @@ class Machine:
             keys = [row.tobytes() for row in last.arrays["numbering.keys"]]
             counts = last.arrays["numbering.counts"].tolist()
             self.numbering.counts = dict(zip(keys, counts, strict=True))
-        return Mark(first, whole_number(parts[0].part("log").facts, "next", 0, LARGEST))
+        return MachineMark(first, whole_number(parts[0].part("log").facts, "next", 0, LARGEST))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from spaseq.operators.machine import Machine, Mark
+from spaseq.operators.machine import Machine, MachineMark
 from spaseq.operators.saved_state import STATE_VERSION
 from spaseq.operators.state import State, pack_state, unpack_state
 from spaseq.settings import settings
@@ -20,8 +20,8 @@ class Segments:
 
     sizes: dict[int, int] = field(default_factory=dict)
     """The segments that exist, and how large each is."""
-    _base: Mark | None = None
-    _last: Mark | None = None
+    _base: MachineMark | None = None
+    _last: MachineMark | None = None
 
     def save(self, machine: Machine, now: int) -> dict[int, bytes | None]:
         """The segments to write, or to remove (None), so that the store holds the machine's state."""

@@ -48,7 +48,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.inputs import Input, by_place, window_triples
-from spaseq.windowed.reevaluated import LiveTriples, ReevaluatedView, Surroundings, graph_triples
+from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView, graph_triples
 from spaseq.windowed.timed import TimedRows
 from spaseq.windowed.views import (
     ConstantView,
@@ -66,7 +66,7 @@ from spaseq.windowed.views import (
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ActiveGraph:
     """The active graph: the union of some windows and of some background graphs."""
 
     windows: tuple[int, ...]
@@ -102,7 +102,7 @@ class ViewBuilder:
         }
         self._live = [LiveTriples(number, dictionary) for number in range(len(query.windows))]
         default = tuple(self._windows[NamedNode(name)] for name in query.default_windows)
-        self._default = Source(default, tuple(map(NamedNode, query.default_graphs)))
+        self._default = ActiveGraph(default, tuple(map(NamedNode, query.default_graphs)))
         self.live: dict[tuple[int, Input], LiveTriples] = {}
         """Which triples are kept for what is evaluated anew."""
         self._number = count()
@@ -117,9 +117,9 @@ class ViewBuilder:
         """The view of a whole pattern."""
         return self._view(pattern, self._default)
 
-    def surroundings(self, source: Source) -> Surroundings:
+    def surroundings(self, source: ActiveGraph) -> EvaluationScope:
         """What a pattern over an active graph is evaluated in."""
-        return Surroundings(
+        return EvaluationScope(
             self._dictionary,
             self._knowledge,
             {name: self._live[number] for name, number in self._windows.items()},
@@ -127,7 +127,7 @@ class ViewBuilder:
             source.graphs,
         )
 
-    def _view(self, pattern: Pattern, source: Source) -> View:
+    def _view(self, pattern: Pattern, source: ActiveGraph) -> View:
         """The view of a pattern, evaluated anew if nothing else is left."""
         try:
             return self._followed(pattern, source)
@@ -137,7 +137,7 @@ class ViewBuilder:
             clock = any(is_volatile(each) for part in parts(pattern) for each in pattern_expressions(part))
             return ReevaluatedView(pattern, self.surroundings(source), self._count, reads_clock=clock)
 
-    def _followed(self, pattern: Pattern, source: Source) -> View:
+    def _followed(self, pattern: Pattern, source: ActiveGraph) -> View:
         match pattern:
             case Bgp(triples):
                 return self._bgp(triples, [], source)
@@ -179,7 +179,7 @@ class ViewBuilder:
             case _:
                 assert_never(pattern)
 
-    def _hold(self, pattern: Pattern, source: Source) -> None:
+    def _hold(self, pattern: Pattern, source: ActiveGraph) -> None:
         """Let the windows keep the triples that a pattern reads."""
         names = tuple(self._query.windows[number].name for number in source.windows)
         for window, each in window_triples(pattern, names, self._query):
@@ -202,7 +202,7 @@ class ViewBuilder:
 
     # --- triples --------------------------------------------------------------------------------
 
-    def _bgp(self, triples: Sequence[TriplePattern], filters: list[Expression], source: Source) -> View:
+    def _bgp(self, triples: Sequence[TriplePattern], filters: list[Expression], source: ActiveGraph) -> View:
         """The join of all triple patterns, connected ones first; filters run as soon as their variables are there."""
         waiting = [self._triple(triple, source) for triple in triples]
         if not waiting:
@@ -227,7 +227,7 @@ class ViewBuilder:
                 view = FilterView(view, condition, self._evaluator)
         return view
 
-    def _triple(self, triple: TriplePattern, source: Source) -> View:
+    def _triple(self, triple: TriplePattern, source: ActiveGraph) -> View:
         if triple.is_path:
             return self._path(triple.subject, triple.predicate, triple.object, source)
         names = list(in_scope(Bgp((triple,))))
@@ -259,7 +259,7 @@ class ViewBuilder:
             {name: column[mask] for name, column in columns.items()}, int(mask.sum()), self._count
         )
 
-    def _path(self, subject: Node, path: object, obj: Node, source: Source) -> View:
+    def _path(self, subject: Node, path: object, obj: Node, source: ActiveGraph) -> View:
         """A path of bounded length as joins and unions of its links, each solution as often as SPARQL has it."""
         match path:
             case Link(iri):
@@ -277,7 +277,7 @@ class ViewBuilder:
             case _:
                 raise AssertionError(path)
 
-    def _steps(self, subject: Node, several: tuple[Path, ...], obj: Node, source: Source) -> View:
+    def _steps(self, subject: Node, several: tuple[Path, ...], obj: Node, source: ActiveGraph) -> View:
         between: list[Node] = [Var(f"{_HIDDEN}{next(self._number)}") for _ in several[1:]]
         nodes: list[Node] = [subject, *between, obj]
         views = [self._path(nodes[at], part, nodes[at + 1], source) for at, part in enumerate(several)]
@@ -292,7 +292,7 @@ class ViewBuilder:
         forward: tuple[Constant, ...],
         backward: tuple[Constant, ...],
         obj: Node,
-        source: Source,
+        source: ActiveGraph,
     ) -> View:
         views = []
         for excluded, start, end in ((forward, subject, obj), (backward, obj, subject)):
@@ -306,7 +306,7 @@ class ViewBuilder:
 
     # --- groups ---------------------------------------------------------------------------------
 
-    def _filter(self, inner: Pattern, conditions: tuple[Expression, ...], source: Source) -> View:
+    def _filter(self, inner: Pattern, conditions: tuple[Expression, ...], source: ActiveGraph) -> View:
         plain = [each for each in conditions if not has_exists(each)]
         for condition in plain:
             self._check(condition)
@@ -344,7 +344,9 @@ class ViewBuilder:
         pairs = JoinView(ProjectView(rows, sources), others, self._count, overlapping=overlapping)
         return pairs, list(copies.values())
 
-    def _optional(self, left: Pattern, right: Pattern, condition: Expression | None, source: Source) -> View:
+    def _optional(
+        self, left: Pattern, right: Pattern, condition: Expression | None, source: ActiveGraph
+    ) -> View:
         if condition is not None:
             self._check(condition)
         rows = self._view(left, source)
@@ -355,7 +357,7 @@ class ViewBuilder:
         kept = [name for name in pairs.names if name not in copies]
         return UnionView([ProjectView(pairs, dict(zip(kept, kept, strict=True))), alone])
 
-    def _minus(self, left: Pattern, right: Pattern, source: Source) -> View:
+    def _minus(self, left: Pattern, right: Pattern, source: ActiveGraph) -> View:
         rows, others = self._view(left, source), self._view(right, source)
         if set(rows.names).isdisjoint(others.names):
             return rows
@@ -366,7 +368,7 @@ class ViewBuilder:
         inner: Pattern,
         keys: tuple[tuple[Var, Expression], ...],
         aggregates: tuple[tuple[Var, Expression], ...],
-        source: Source,
+        source: ActiveGraph,
     ) -> View:
         for _, expression in (*keys, *aggregates):
             self._check(expression)
@@ -380,9 +382,9 @@ class ViewBuilder:
             view = ProjectView(view, {name: name for name in (*view.names, *missing)})
         return GroupView(view, names, aggregates, self._evaluator, self._count)
 
-    def _graph(self, pattern: Graph, name: Node, inner: Pattern, source: Source) -> View:
+    def _graph(self, pattern: Graph, name: Node, inner: Pattern, source: ActiveGraph) -> View:
         if isinstance(name, Constant) and name.term in self._windows:
-            return self._view(inner, Source((self._windows[name.term],)))
+            return self._view(inner, ActiveGraph((self._windows[name.term],)))
         if isinstance(name, Var) and self._query.named_graphs is not None:
             return self._view(_alternatives(name, inner, self._query.named_graphs), source)
         if any(isinstance(part, Graph) for part in parts(inner)):

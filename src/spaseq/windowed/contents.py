@@ -16,7 +16,7 @@ from spaseq.windowed.timed import Ids, Longs, Mask, RowNumbers, Rows
 
 
 @dataclass(frozen=True, slots=True)
-class Triples:
+class TimedTriples:
     """The solutions of a triple pattern with the positions of their events, and what else is known of each."""
 
     ids: Ids
@@ -27,20 +27,20 @@ class Triples:
     def __len__(self) -> int:
         return len(self.position)
 
-    def take(self, rows: Rows | Mask) -> Triples:
+    def take(self, rows: Rows | Mask) -> TimedTriples:
         """Some of the triples."""
-        return Triples(self.ids[rows], self.position[rows], self.known[rows])
+        return TimedTriples(self.ids[rows], self.position[rows], self.known[rows])
 
 
-def no_triples(width: int) -> Triples:
+def no_triples(width: int) -> TimedTriples:
     """None."""
     nothing = np.zeros(0, np.int64)
-    return Triples(np.zeros((0, width), np.int32), nothing, nothing)
+    return TimedTriples(np.zeros((0, width), np.int32), nothing, nothing)
 
 
-def stacked(*parts: Triples) -> Triples:
+def stacked(*parts: TimedTriples) -> TimedTriples:
     """All of them."""
-    return Triples(
+    return TimedTriples(
         np.concatenate([part.ids for part in parts]),
         np.concatenate([part.position for part in parts]),
         np.concatenate([part.known for part in parts]),
@@ -65,7 +65,9 @@ class WindowContents:
     def arrive(self, ids: Ids, position: Longs) -> None:
         """Take the triples of further events."""
         if len(position):
-            self._waiting = stacked(self._waiting, Triples(ids, position, np.zeros(len(position), np.int64)))
+            self._waiting = stacked(
+                self._waiting, TimedTriples(ids, position, np.zeros(len(position), np.int64))
+            )
 
     def step(self, period: Period) -> None:
         """Find the triples that appear at some evaluations."""
@@ -81,16 +83,16 @@ class WindowContents:
         later = since >= len(period)
         self._repeated = stacked(
             self._repeated,
-            Triples(ready.ids[later], ready.position[later], before[later]),
+            TimedTriples(ready.ids[later], ready.position[later], before[later]),
         )
-        ready = Triples(ready.ids[~later], ready.position[~later], since[~later])
+        ready = TimedTriples(ready.ids[~later], ready.position[~later], since[~later])
         follows = period.leaving(self.window, succeeding.known)
-        new = stacked(ready, Triples(succeeding.ids, succeeding.position, follows))
+        new = stacked(ready, TimedTriples(succeeding.ids, succeeding.position, follows))
         new = new.take(period.leaving(self.window, new.position) > new.known)
-        self.new = Triples(new.ids, new.position, new.known + period.first)
+        self.new = TimedTriples(new.ids, new.position, new.known + period.first)
         self._forget(period)
 
-    def _ordered(self, arrived: Triples, enter: Longs) -> tuple[Triples, Longs]:
+    def _ordered(self, arrived: TimedTriples, enter: Longs) -> tuple[TimedTriples, Longs]:
         """The triples with the evaluation at which each enters, and the position of the event before it; -1: none."""
         numbers = self._numbers.number(arrived.ids)
         grown = len(self._numbers) - len(self._last)
@@ -104,7 +106,7 @@ class WindowContents:
         before = np.where(again, np.concatenate([[-1], position[:-1]])[: len(order)], self._last[numbers])
         self._last[numbers] = position
         once = ~same_event
-        found = Triples(arrived.ids[order][once], position[once], enter[order][once])
+        found = TimedTriples(arrived.ids[order][once], position[once], enter[order][once])
         return found, before[once]
 
     def _forget(self, period: Period) -> None:

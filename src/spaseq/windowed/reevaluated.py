@@ -116,7 +116,7 @@ def graph_triples(knowledge: Knowledge, name: NamedNode, dictionary: TermDiction
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class EvaluationScope:
     """What a pattern is evaluated in: the windows by name, and what the default graph is made of."""
 
     dictionary: TermDictionary
@@ -150,7 +150,7 @@ class Surroundings:
 
 
 def evaluated(
-    pattern: Pattern, names: Sequence[str], around: Surroundings, period: Period, *, reads_clock: bool
+    pattern: Pattern, names: Sequence[str], around: EvaluationScope, period: Period, *, reads_clock: bool
 ) -> tuple[Longs, Ids]:
     """The solutions of a pattern at each of some evaluations, in order: which evaluation, and the ids."""
     size = 1 + sum(map(len, around.windows.values())) + sum(map(len, around.default_windows))
@@ -172,7 +172,7 @@ class ReevaluatedView(View):
     """A pattern that is evaluated anew; what differs from the evaluation before is what changes."""
 
     def __init__(
-        self, pattern: Pattern, around: Surroundings, windows: int, *, reads_clock: bool = False
+        self, pattern: Pattern, around: EvaluationScope, windows: int, *, reads_clock: bool = False
     ) -> None:
         self._pattern, self._around, self._windows = pattern, around, windows
         self._reads_clock = reads_clock

@@ -28,7 +28,7 @@ from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.state import bucket_state
-from spaseq.spark.state.stream_stage import Input, Work
+from spaseq.spark.state.stream_stage import BucketInput, Work
 from spaseq.temporal.instants import FOREVER
 from support.toys import added
 
@@ -166,7 +166,7 @@ def test_it_runs_in_the_buckets_of_spark_with_its_state_in_the_store(cold: bool,
     for piece in [*(given[at : at + 8] for at in range(0, len(given), 8)), None]:
         if cold:
             bucket_state._warm = bucket_state._Warm()
-        brought = [Input() for _ in stores]
+        brought = [BucketInput() for _ in stores]
         plain: list[GraphEvent] = [e.to_graph_event(STREAM, mapper.dictionary) for e in piece or ()]
         batch = encode_pushed(plain, streams, mapper.dictionary)
         for _, bucket, block in mapper.blocks(batch, np.arange(len(plain), dtype=np.int64), ""):

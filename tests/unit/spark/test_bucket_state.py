@@ -26,7 +26,7 @@ from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.stages.sequencer import Sequencer
 from spaseq.spark.state import bucket_state
 from spaseq.spark.state.bucket_state import BucketState
-from spaseq.spark.state.stream_stage import Input, Work
+from spaseq.spark.state.stream_stage import BucketInput, Work
 
 STREAM = "http://ex.org/s"
 QUERY = """PREFIX : <http://ex.org/>
@@ -97,7 +97,7 @@ class Stream:
         """The answers of one micro-batch; ``cold`` as if another process took over."""
         if cold:
             bucket_state._warm = bucket_state._Warm()
-        given = Input()
+        given = BucketInput()
         if events:
             batch = self.batch(events)
             arrivals = np.arange(len(events), dtype=np.int64)
@@ -249,7 +249,7 @@ def test_late_events_are_left_out_and_counted_once(copies: int) -> None:
     )  # fmt: skip
     work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), TaskPlace())
     told: list[str] = []
-    given = Input(blocks=blocks, clocks=[clock])
+    given = BucketInput(blocks=blocks, clocks=[clock])
     list(work.run(given, RowForm(together=False), _Told(told)))  # type: ignore[arg-type]
     assert work.late == 1
     assert told == [

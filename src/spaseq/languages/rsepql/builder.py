@@ -29,7 +29,7 @@ from spaseq.languages.rsepql.tree import (
 )
 from spaseq.syntax.ast import DatasetClause, GraphClause, GroupPattern, Prologue, ValuesClause
 from spaseq.syntax.builder import SparqlActions
-from spaseq.syntax.builder.base import Mark
+from spaseq.syntax.builder.base import KeywordMark
 from spaseq.syntax.builder.terms import number_constant
 from spaseq.syntax.errors import RelativeIri
 from spaseq.syntax.iris import is_absolute
@@ -268,7 +268,7 @@ class RsepqlActions(SparqlActions):
         return Call(TIMESTAMP, triple, span)
 
     def function_call(  # type: ignore[override]
-        self, span: Span, function: Constant, *parts: Expression | Token | Mark
+        self, span: Span, function: Constant, *parts: Expression | Token | KeywordMark
     ) -> Call | FunctionCall:
         """C-SPARQL's ``f:timestamp``: a function of three arguments whose local name is so, in any namespace."""
         made = super().function_call(span, function, *parts)

@@ -31,7 +31,7 @@ from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 
 @dataclass(slots=True)
-class Input:
+class BucketInput:
     """What a micro-batch brings to a bucket."""
 
     progress: Progress = field(default_factory=Progress)
@@ -56,8 +56,8 @@ def micro_batch(
         yield pd.DataFrame({"answers": [None], "late": [work.late]})
 
 
-def _input(frames: Iterable[pd.DataFrame]) -> Input:
-    found = Input()
+def _input(frames: Iterable[pd.DataFrame]) -> BucketInput:
+    found = BucketInput()
     for frame in frames:
         for query, data in zip(frame["query"].tolist(), frame["block"].tolist(), strict=True):
             if query == CONTROL:
@@ -76,7 +76,7 @@ class Work:
         self._job, self._bucket, self._state, self._place = job, bucket, state, place
         self.late = 0
 
-    def run(self, given: Input, form: AnswerForm, bad: BadEvents) -> Iterator[pa.RecordBatch]:
+    def run(self, given: BucketInput, form: AnswerForm, bad: BadEvents) -> Iterator[pa.RecordBatch]:
         """The answers of every query whose time has come."""
         before = [self._state.passed.get(number, BEFORE_ALL) for number in range(len(self._job.tasks))]
         self._state.progress.merge(given.progress)

@@ -11,7 +11,7 @@ from spaseq.syntax.lexer import Token
 MAX_DIGITS = 1000
 
 
-class Mark(Enum):
+class KeywordMark(Enum):
     """A keyword that changes the rule it stands in."""
 
     DISTINCT = "DISTINCT"
@@ -49,11 +49,11 @@ class Building:
             return 0
         return int(token.text)
 
-    def distinct(self, _span: Span) -> Mark:
-        return Mark.DISTINCT
+    def distinct(self, _span: Span) -> KeywordMark:
+        return KeywordMark.DISTINCT
 
-    def silent(self, _span: Span) -> Mark:
-        return Mark.SILENT
+    def silent(self, _span: Span) -> KeywordMark:
+        return KeywordMark.SILENT
 
-    def undef(self, _span: Span) -> Mark:
-        return Mark.UNDEF
+    def undef(self, _span: Span) -> KeywordMark:
+        return KeywordMark.UNDEF

@@ -21,7 +21,7 @@ from spaseq.algebra.expressions import (
 )
 from spaseq.errors import Span
 from spaseq.syntax.ast import GroupPattern
-from spaseq.syntax.builder.base import Mark
+from spaseq.syntax.builder.base import KeywordMark
 from spaseq.syntax.builder.terms import number_constant
 from spaseq.syntax.builder.triples import TripleActions
 from spaseq.syntax.built_ins import ARGUMENTS, argument_words
@@ -99,10 +99,10 @@ class ExpressionActions(TripleActions):
         return tuple(part for part in parts if not isinstance(part, Token))
 
     def function_call(
-        self, span: Span, function: Constant, *parts: Expression | Token | Mark
+        self, span: Span, function: Constant, *parts: Expression | Token | KeywordMark
     ) -> FunctionCall:
-        arguments = tuple(part for part in parts if not isinstance(part, (Token, Mark)))
-        return FunctionCall(function, arguments, Mark.DISTINCT in parts, span)
+        arguments = tuple(part for part in parts if not isinstance(part, (Token, KeywordMark)))
+        return FunctionCall(function, arguments, KeywordMark.DISTINCT in parts, span)
 
     def call(self, span: Span, token: Token, arguments: tuple[Expression, ...]) -> Call:
         name = token.text.upper()
@@ -122,16 +122,16 @@ class ExpressionActions(TripleActions):
 
     # --- aggregates ---
 
-    def count_all(self, span: Span, *distinct: Mark) -> Aggregate:
+    def count_all(self, span: Span, *distinct: KeywordMark) -> Aggregate:
         return Aggregate("COUNT", None, bool(distinct), None, span)
 
-    def count(self, span: Span, *parts: Expression | Mark) -> Aggregate:
+    def count(self, span: Span, *parts: Expression | KeywordMark) -> Aggregate:
         return self._set_function("COUNT", parts, None, span)
 
-    def aggregate(self, span: Span, token: Token, *parts: Expression | Mark) -> Aggregate:
+    def aggregate(self, span: Span, token: Token, *parts: Expression | KeywordMark) -> Aggregate:
         return self._set_function(token.text.upper(), parts, None, span)
 
-    def group_concat(self, span: Span, *parts: Expression | Mark | str) -> Aggregate:
+    def group_concat(self, span: Span, *parts: Expression | KeywordMark | str) -> Aggregate:
         separator = parts[-1] if isinstance(parts[-1], str) else None
         return self._set_function("GROUP_CONCAT", parts, separator, span)
 
@@ -139,7 +139,7 @@ class ExpressionActions(TripleActions):
         return string_value(token)
 
     def _set_function(
-        self, name: str, parts: tuple[Expression | Mark | str, ...], separator: str | None, span: Span
+        self, name: str, parts: tuple[Expression | KeywordMark | str, ...], separator: str | None, span: Span
     ) -> Aggregate:
-        operand = next(part for part in parts if not isinstance(part, (Mark, str)))
-        return Aggregate(name, operand, Mark.DISTINCT in parts, separator, span)
+        operand = next(part for part in parts if not isinstance(part, (KeywordMark, str)))
+        return Aggregate(name, operand, KeywordMark.DISTINCT in parts, separator, span)

@@ -22,7 +22,7 @@ from spaseq.syntax.ast import (
     UnionClause,
     ValuesClause,
 )
-from spaseq.syntax.builder.base import Mark
+from spaseq.syntax.builder.base import KeywordMark
 from spaseq.syntax.builder.expressions import ExpressionActions
 from spaseq.syntax.builder.triples import TripleList
 from spaseq.syntax.errors import ValuesRowLength, ValuesVariableTwice
@@ -61,11 +61,11 @@ class GroupActions(ExpressionActions):
     def graph(self, span: Span, name: Var | Constant, group: GroupPattern) -> GraphClause:
         return GraphClause(name, group, span)
 
-    def service(self, span: Span, *parts: Mark | Var | Constant | GroupPattern) -> ServiceClause:
+    def service(self, span: Span, *parts: KeywordMark | Var | Constant | GroupPattern) -> ServiceClause:
         *before, name, group = parts
         assert isinstance(name, (Var, Constant))
         assert isinstance(group, (Group, SubSelect))
-        return ServiceClause(name, group, Mark.SILENT in before, span)
+        return ServiceClause(name, group, KeywordMark.SILENT in before, span)
 
     def filter(self, span: Span, condition: Expression) -> FilterClause:
         return FilterClause(condition, span)
@@ -95,10 +95,10 @@ class GroupActions(ExpressionActions):
     def values_variables(self, _span: Span, *parts: Var | Token) -> tuple[Var, ...]:
         return tuple(part for part in parts if isinstance(part, Var))
 
-    def values_cell(self, span: Span, cell: Constant | Mark) -> Row:
+    def values_cell(self, span: Span, cell: Constant | KeywordMark) -> Row:
         return self.values_row(span, cell)
 
-    def values_row(self, span: Span, *parts: Constant | Mark | Token) -> Row:
+    def values_row(self, span: Span, *parts: Constant | KeywordMark | Token) -> Row:
         cells = (part for part in parts if not isinstance(part, Token))
         return Row(tuple(cell.term if isinstance(cell, Constant) else None for cell in cells), span)
 

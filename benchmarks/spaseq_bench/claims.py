@@ -15,6 +15,7 @@ _NAMES = {
     "cpu": "CPU time",
     "wall": "wall time",
     "memory": "peak memory",
+    "runs": "the peak of runs",
     "events": "CPU time without loading knowledge",
     "rate": "throughput",
     "p50": "the median of latency",

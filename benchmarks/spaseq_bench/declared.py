@@ -53,7 +53,7 @@ from spaseq.errors import InvalidArgument, did_you_mean, listed
 
 Value: TypeAlias = str | int | float | bool
 Params: TypeAlias = dict[str, Value]
-Task: TypeAlias = Literal["run", "parse", "push", "start", "spark", "peer"]
+Task: TypeAlias = Literal["run", "parse", "push", "start", "compile", "spark", "peer"]
 
 Kind: TypeAlias = Literal["ratio", "growth", "exponent", "value", "lead"]
 """How a claim's number is made: one variant over another, one point over another, the slope over the axis, the
@@ -67,7 +67,7 @@ KEYS: Final = (
 """What a file may say."""
 PROFILES: Final = ("tiny", "quick", "full")
 """Sizes: one that a test can afford, one for all benchmarks in minutes, one for numbers to publish."""
-MEASURES: Final = ("cpu", "wall", "rate", "memory", "events", "p50", "p99", "cpu_p99", "cpu_mean")
+MEASURES: Final = ("cpu", "wall", "rate", "memory", "runs", "events", "p50", "p99", "cpu_p99", "cpu_mean")
 
 EXPECTED_MARK: Final = (
     "# --- expected: matches and the digest of the sorted lines; `spaseq-bench pin` writes this ---"

@@ -50,6 +50,20 @@ def query_text(parts: Mapping[str, object], params: Params) -> str:
     return "\n".join([line for line in lines if line] + ["}", ""])
 
 
+def named_queries(text: str, params: Params) -> dict[str, str]:
+    """The queries of a cell by name: one, or as many as ``queries`` says, each with a window one second longer.
+
+    >>> named_queries("… WITHIN 5 SECONDS …", {"queries": 2})
+    {'q0': '… WITHIN 5 SECONDS …', 'q1': '… WITHIN 6 SECONDS …'}
+    """
+    if "queries" not in params:
+        return {"query": text}
+    return {
+        f"q{n}": re.sub(r"(?<=WITHIN )\d+(?= SECONDS)", lambda found, n=n: str(int(found[0]) + n), text)  # type: ignore[misc]
+        for n in range(int(params["queries"]))
+    }
+
+
 def streams_of(parts: Mapping[str, object]) -> dict[str, str]:
     """Aliases and IRIs of the declared streams."""
     streams = parts.get("streams", {})

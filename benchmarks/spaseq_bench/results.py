@@ -100,7 +100,9 @@ class Cell:
             return None
         if rounds := self.rounds(name):
             return median(rounds)
-        return self.latency.get(name) if name != "memory" else self.memory or None
+        if name in ("memory", "runs"):
+            return (self.memory if name == "memory" else float(self.peak_runs)) or None
+        return self.latency.get(name)
 
 
 @dataclass(frozen=True, slots=True)

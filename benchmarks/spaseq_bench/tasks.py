@@ -13,8 +13,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypedDict
+
+from spaseq_bench.queries import named_queries
 
 if TYPE_CHECKING:
     from spaseq.engine.request import RunRequest
@@ -51,6 +54,7 @@ def prepare(job: Job) -> Round:
         "parse": parse_task,
         "push": push_task,
         "start": start_task,
+        "compile": compile_task,
         "spark": spark_task,
     }
     return tasks[job["task"]](job)
@@ -96,11 +100,11 @@ def request_of(job: Job) -> RunRequest:
     from spaseq.engine.request import RunRequest
     from spaseq.planner.compiled import Optimisations, compile_query
 
-    without = str(job["params"].get("without", "")).split()
-    query = compile_query(job["query"], optimisations=Optimisations.without(*without))
+    without = Optimisations.without(*str(job["params"].get("without", "")).split())
+    named = named_queries(job["query"], job["params"]).items()
     output = Path(job["output"])
     return RunRequest(
-        queries=(NamedQuery("query", query),),
+        queries=tuple(NamedQuery(name, compile_query(text, optimisations=without)) for name, text in named),
         streams=tuple(job["streams"].items()),
         knowledge=tuple(job["knowledge"].items()),
         output=output,
@@ -112,7 +116,8 @@ def request_of(job: Job) -> RunRequest:
 def run_task(job: Job) -> Round:
     """The in-process engine from files to written matches: exactly what `spaseq run --engine local` does.
 
-    With ``one_core`` the process may run on one core only, and stays there.
+    With ``one_core`` the process may run on one core only, and stays there. With ``separate`` each of several queries
+    has a run of its own, one after the other.
     """
     from spaseq.engine.local_run import LocalRun
     from spaseq_bench.stages import Stopwatch, watching
@@ -123,6 +128,9 @@ def run_task(job: Job) -> Round:
     split = job["params"].get("split") is True
 
     def work() -> Outcome:
+        return one_run(request)
+
+    def one_run(request: RunRequest) -> Outcome:
         run = LocalRun(request)
         ENDED.append(run)
         report = run.run()
@@ -135,7 +143,36 @@ def run_task(job: Job) -> Round:
             found = work()
         return {**found, "stages": watch.stop()}
 
+    if job["params"].get("separate") is True:
+        return _separate(request, one_run)
     return lambda: measured(split_work if split else work)
+
+
+def _separate(request: RunRequest, run: Callable[[RunRequest], Outcome]) -> Round:
+    """One run after the other, whose answers are put together as a run of all queries writes them."""
+    output = Path(str(request.output))
+    own = [
+        replace(request, queries=(query,), output=output.with_suffix(f".{query.name}"))
+        for query in request.queries
+    ]
+
+    def work() -> Outcome:
+        outcomes = [run(each) for each in own]
+        for each in outcomes[:-1]:
+            outcomes[-1]["bad"] += each["bad"]  # type: ignore[operator]  # a number
+        ENDED.clear()
+        return outcomes[-1]
+
+    def go() -> Outcome:
+        outcome = measured(work)
+        with output.open("wb") as out:
+            for each in own:
+                head = f'{{"query":"{each.queries[0].name}",'.encode()
+                lines = Path(str(each.output)).read_bytes().splitlines(keepends=True)
+                out.writelines(head + line[1:] for line in lines)
+        return outcome
+
+    return go
 
 
 def parse_task(job: Job) -> Round:
@@ -245,6 +282,34 @@ def _command(job: Job, options: list[str]) -> Round:
             raise RuntimeError(done.stderr.strip()[-2000:] or f"exit status {done.returncode}")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * _RSS_UNIT
         return {"wall": took, "cpu": _children() - before, "memory": float(peak)}
+
+    return work
+
+
+COMPILE = (
+    "import sys, time, spaseq; compile, text = spaseq.compile, open(sys.argv[1]).read(); t = time.process_time(); "
+    "compile(text); print(time.process_time() - t)"
+)
+
+
+def compile_task(job: Job) -> Round:
+    """A query text to its plan; with ``cold`` the first one of a new process, which loads the language. Its answer are the edges."""
+    from spaseq.planner.compiled import compile_query
+
+    output = Path(job["output"])
+    query = output.with_suffix(".spaseq")
+    query.write_text(job["query"], encoding="utf-8")
+
+    def work() -> Outcome:
+        edges = compile_query(job["query"]).automaton.edges
+        took = measured(lambda: (compile_query(job["query"]), Outcome())[1])
+        if job["params"].get("cold") is True:
+            command = [sys.executable, "-c", COMPILE, str(query)]
+            done = subprocess.run(command, env=dict(os.environ), capture_output=True, text=True, check=True)
+            took["cpu"] = took["wall"] = float(done.stdout)
+        lines = (f"{edge.source} {edge.kind.name} {edge.target} {edge.step}\n" for edge in edges)
+        output.write_text("".join(lines), encoding="utf-8")
+        return took
 
     return work
 

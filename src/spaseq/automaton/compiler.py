@@ -235,13 +235,20 @@ class _Builder:
         """The automaton with its states in the order of the text, the final one last, and its skip edges; edges by source."""
         order = [state for state in range(self.size) if state != self.final] + [self.final]
         number = {state: index for index, state in enumerate(order)}
-        edges = [replace(edge, source=number[edge.source], target=number[edge.target]) for edge in self.edges]
-        edges += _skips(edges)
+        edges = self.edges + _skips(self.edges)
         ordered = sorted(
-            range(len(edges)), key=lambda at: (edges[at].source, edges[at].kind is not EdgeKind.SKIP)
+            range(len(edges)), key=lambda at: (number[edges[at].source], edges[at].kind is not EdgeKind.SKIP)
         )
         place = {at: index for index, at in enumerate(ordered)}
-        placed = (replace(edges[at], beside=place.get(edges[at].beside, -1)) for at in ordered)
+        placed = (
+            replace(
+                edge,
+                source=number[edge.source],
+                target=number[edge.target],
+                beside=place.get(edge.beside, -1),
+            )
+            for edge in (edges[at] for at in ordered)
+        )
         return Automaton(self.size, tuple(placed), streams)
 
 

@@ -105,7 +105,7 @@ class SequenceStage:
         *,
         max_runs: int | None = None,
         budget: Budget | None = None,
-        compile_kernels: bool | None = None,
+        tiers: Tiers | None = None,
         with_events: bool = True,
         recycle: bool = True,
         bag_slots: tuple[int, ...] = (),
@@ -115,7 +115,7 @@ class SequenceStage:
         self.memory = Memory.of(self.tables, budget)
         self.memory.recycle = recycle
         self._verdicts = Verdicts(program, evaluator, events)
-        self._tiers = Tiers(compile_kernels=compile_kernels)
+        self._tiers = Tiers() if tiers is None else tiers
         self._max_runs = max_runs
         self._with_events = with_events
         self._bag_slots = bag_slots

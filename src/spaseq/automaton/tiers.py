@@ -39,7 +39,7 @@ def compiled() -> ModuleType:
 
 
 class Tiers:
-    """Chooses the tier by the rows there are.
+    """Chooses the tier by the rows there are, of one query or of several that run together.
 
     Kernels are compiled in another thread also where a batch waits for them: the waiting thread can still handle a signal.
     """
@@ -63,7 +63,7 @@ class Tiers:
         self._rows += rows
         if not self._allowed or self.module is not kernels:
             return
-        self.awaited = rows >= self._at_once
+        self.awaited = self.awaited or rows >= self._at_once
         if self._warming is None and (self.awaited or self._rows >= settings().prepared_rows):
             self._warming = threading.Thread(target=self._prepare, args=(warm_up,), daemon=True)
             self._warming.start()

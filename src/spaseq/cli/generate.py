@@ -41,6 +41,7 @@ _LIST = "\b\n" + "\n".join(f"{name:<10} {what}" for name, what in WORKLOADS.item
     "--cards",
     "--segments",
     "--vessels",
+    "--orders",
     "--universities",
     "keys",
     metavar="N",

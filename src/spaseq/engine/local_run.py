@@ -285,8 +285,8 @@ class _Work:
         for portion in with_end(supply.portions()):
             self._expected = opener.expected if self._run.buffer is None else None
             self._midway = True
-            for query, answers in self._session.step(portion):
-                self._sink.write(query, answers)
+            for answered in self._session.step(portion):
+                self._sink.write(answered)
                 self._out.flush()
                 show(self.status)
                 self._run.stop.poll(self._patience)

@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
+import numpy as np
+
 from spaseq.engine.inputs import NamedQuery
-from spaseq.engine.query_group import QueryGroup, QueryRun
+from spaseq.engine.query_group import QueryGroup, QueryRun, Round, matches_of
 from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.result_json import ColumnLines
 from spaseq.io.results import (
@@ -195,22 +197,26 @@ class Sink:
         }
         out.unmute()
 
-    def write(self, query: QueryRun, answers: Answers) -> None:
-        """Write the answers of one query."""
-        if not len(answers):
+    def write(self, answered: Round) -> None:
+        """Write the answers of a round, in order of time."""
+        answered = [(query, answers) for query, answers in answered if len(answers)]
+        if self._by_columns and all(query.form == "select" for query, _ in answered):
+            texts = [self._columns(query, answers) for query, answers in answered]
+            if len(texts) > 1:
+                lines = [line for text in texts for line in text.splitlines(keepends=True)]
+                times = np.concatenate([answers.time for _, answers in answered])
+                texts = [lines[row] for row in np.argsort(times, kind="stable").tolist()]
+            self._out.write(b"".join(texts))
             return
-        name = query.name if self._several else None
-        if self._by_columns and query.form == "select":
-            columns = list(answers.columns.items())
-            self._out.write(
-                self._lines.lines(
-                    answers.time, answers.start, columns, generation=answers.generation, query=name
-                )
-            )
-            return
-        writer = self._writers[query.form]
-        for match in query.matches_of(answers):
-            writer.write(match, name)
+        for query, match in matches_of(answered):
+            self._writers[query.form].write(match, query.name if self._several else None)
+
+    def _columns(self, query: QueryRun, answers: Answers) -> bytes:
+        """The lines of one query, straight from its columns."""
+        name, columns = query.name if self._several else None, list(answers.columns.items())
+        return self._lines.lines(
+            answers.time, answers.start, columns, generation=answers.generation, query=name
+        )
 
     def finish(self, session: QueryGroup) -> None:
         """Write what is known at the end of a finite input: an ASK query without match, and what closes a document."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -21,8 +23,9 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.model.matches import Match
 from spaseq.operators.answers import Answers
-from spaseq.operators.machine import Machine, MachineOptions, check_limits
+from spaseq.operators.machine import Machine, MachineOptions, Tiers, check_limits
 from spaseq.planner.program import Program, build_program
+from spaseq.temporal.instants import FOREVER
 
 
 class Holder(Protocol):
@@ -90,6 +93,9 @@ class QueryRun:
         return self.machine.matches(answers)
 
 
+Round: TypeAlias = list[tuple[QueryRun, Answers]]
+"""The answers of several queries, each in order of time."""
+
 Seen: TypeAlias = tuple[EventBatch, dict[tuple[int, int], MappingTable]]
 """The events of some streams, and what was found in them by pattern and stream."""
 
@@ -128,6 +134,7 @@ class QueryGroup:
         self.budget.count("terms", lambda: self.dictionary.nbytes)
         self.dictionary.watch = self.budget.check
         self._knowledge, self._now, self._options = knowledge, now, options
+        self._tiers = Tiers(compile_kernels=options.compile_kernels)
         programs = [build_program(item.query) for item in queries]
         self._identified = options.with_events or any(item.query.form.kind == "construct" for item in queries)
         self.needed = None if self._identified else _needed(programs)
@@ -147,9 +154,7 @@ class QueryGroup:
             self.dictionary,
             self._knowledge,
             now=self._now,
-            options=MachineOptions(
-                options.max_runs, options.compile_kernels, identified, identified, self.budget.part()
-            ),
+            options=MachineOptions(options.max_runs, self._tiers, identified, identified, self.budget.part()),
         )
         return QueryRun(item, program, machine, self.streams)
 
@@ -194,16 +199,17 @@ class QueryGroup:
         """How many matches all queries have found."""
         return sum(run.matches for run in self.runs)
 
-    def step(self, portion: Portion) -> Iterator[tuple[QueryRun, Answers]]:
-        """The answers of all queries that are certain after some more events, in order of time.
+    def step(self, portion: Portion) -> Iterator[Round]:
+        """The answers of all queries that are certain after some more events: no round has one before those of the last.
 
         Yields after every slice of work, often no answers, so that the caller can handle signals in between.
         """
         going = [run for run in self.runs if not run.finished]
         seen: dict[bytes, Seen] | None = {} if len(going) > 1 else None
-        for run, answers in _interleaved([(run, run.step(portion, seen)) for run in going]):
-            run.matches += len(answers)
-            yield run, answers
+        for answered in _rounds([(run, run.step(portion, seen)) for run in going]):
+            for run, answers in answered:
+                run.matches += len(answers)
+            yield answered
 
     def compact(self, holders: Sequence[Holder]) -> None:
         """Shrink the dictionary if it is time to; machines and holders of events follow."""
@@ -214,13 +220,11 @@ class QueryGroup:
                 holder.remap(mapping)
 
 
-def _interleaved(
-    steps: list[tuple[QueryRun, Iterator[Answers]]],
-) -> Iterator[tuple[QueryRun, Answers]]:
-    """Answers of several queries, each in order of time, cut so that all are; some are empty."""
+def _rounds(steps: list[tuple[QueryRun, Iterator[Answers]]]) -> Iterator[Round]:
+    """Answers of several queries, each in order of time, as far as all of them have come."""
     if len(steps) == 1:
         run, step = steps[0]
-        yield from ((run, answers) for answers in step)
+        yield from ([(run, answers)] for answers in step)
         return
     heads: dict[int, Answers] = {}
     going = dict(enumerate(steps))
@@ -233,17 +237,24 @@ def _interleaved(
                 elif len(answers):
                     heads[number] = answers
                 else:
-                    yield run, answers
-        if heads:
-            first, *others = sorted(heads, key=lambda number: (heads[number].time[0], number))
-            run, answers = steps[first][0], heads.pop(first)
-            until = len(answers)
-            if others:
-                until = int(np.searchsorted(answers.time, heads[others[0]].time[0], side="right"))
-            if until < len(answers):
-                heads[first] = answers.take(np.arange(until, len(answers)))
-                answers = answers.take(np.arange(until))
-            yield run, answers
+                    yield [(run, answers)]
+        until = min((int(heads[number].time[-1]) for number in going), default=FOREVER)
+        answered: Round = []
+        for number, head in sorted(heads.items()):
+            end = int(np.searchsorted(head.time, until, side="right"))
+            if end:
+                answered.append((steps[number][0], head.take(np.arange(end)) if end < len(head) else head))
+            if end < len(head):
+                heads[number] = head.take(np.arange(end, len(head)))
+            else:
+                del heads[number]
+        yield answered
+
+
+def matches_of(answered: Round) -> Iterator[tuple[QueryRun, Match]]:
+    """The matches of a round in order of time."""
+    ways = (zip(repeat(run), run.matches_of(answers), strict=False) for run, answers in answered)
+    return heapq.merge(*ways, key=lambda pair: pair[1].instant)
 
 
 def _needed(programs: Sequence[Program]) -> frozenset[str] | None:

@@ -23,7 +23,7 @@ from spaseq.engine.inputs import (
 from spaseq.engine.opening import InputOptions, Opened, Opener, StreamEvents, StreamFiles, find_inputs
 from spaseq.engine.paths import Reads, check_paths
 from spaseq.engine.piped import check_pipes, keep_pipes, pipes_of
-from spaseq.engine.query_group import GroupOptions, QueryGroup
+from spaseq.engine.query_group import GroupOptions, QueryGroup, matches_of
 from spaseq.engine.replay import Merge, with_end
 from spaseq.engine.reports import Reports
 from spaseq.engine.session import as_knowledge, as_query, wall_clock
@@ -132,8 +132,8 @@ def _matches(
         tally = Tally(session.streams, (), session.dictionary, unit=options.read.time_unit)
         for portion in with_end(merge.portions()):
             tally.read(portion.batch)
-            for query, answers in session.step(portion):
-                yield from query.matches_of(answers)
+            for answered in session.step(portion):
+                yield from (match for _, match in matches_of(answered))
             if session.finished:
                 break
             session.compact([merge])

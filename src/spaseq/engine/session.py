@@ -15,7 +15,7 @@ from pyoxigraph import Literal, NamedNode
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.inputs import NamedQuery, as_duration, stream_iri
-from spaseq.engine.query_group import GroupOptions, QueryGroup, QueryRun
+from spaseq.engine.query_group import GroupOptions, QueryGroup, QueryRun, matches_of
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import Portion
 from spaseq.errors import InvalidArgument, described, did_you_mean, listed
@@ -269,12 +269,13 @@ class Session:
     def _step(self, ready: EventBatch, now: int) -> list[Match]:
         found: list[Match] = []
         checked = 0
-        for run, answers in self._group.step(Portion(ready, now)):
-            found += run.matches_of(answers)
-            if len(found) >= checked + settings().checked_rows:
-                checked = len(found)
-                self._listed = listed_bytes(found)
-                self._group.budget.check()
+        for answered in self._group.step(Portion(ready, now)):
+            for _, match in matches_of(answered):
+                found.append(match)
+                if len(found) >= checked + settings().checked_rows:
+                    checked = len(found)
+                    self._listed = listed_bytes(found)
+                    self._group.budget.check()
         self._listed = 0
         self.metrics.matches += len(found)
         self.metrics.runs = self._group.waiting_runs

@@ -75,7 +75,7 @@ class AutomatonOperator:
             surroundings.events,
             max_runs=surroundings.max_runs,
             budget=surroundings.budget,
-            compile_kernels=surroundings.compile_kernels,
+            tiers=surroundings.tiers,
             with_events=surroundings.events.with_events or self.skips,
             bag_slots=_bag_slots(program),
             recycle=query.optimisations.recycle_memory,

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from pyoxigraph import Literal
 
+from spaseq.automaton.tiers import Tiers as Tiers
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.errors import InvalidArgument, described
@@ -38,8 +39,8 @@ class MachineOptions:
     """How a machine works, not what it answers."""
 
     max_runs: int | None = 10_000_000
-    compile_kernels: bool | None = None
-    """Compiled kernels from the first row, never, or (None) when the input is worth it."""
+    tiers: Tiers | None = None
+    """Chooses between interpreted and compiled kernels, for several machines together; None: for this one alone."""
     with_events: bool = True
     """Keep the events of every match."""
     with_identity: bool = True
@@ -103,7 +104,7 @@ class Machine:
                 self.budget,
                 self.check_budget,
                 options.max_runs,
-                options.compile_kernels,
+                options.tiers,
             ),
         )
         self._observed = Observed() if program.query.optimisations.lazy_conjunction else None

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.automaton.tiers import Tiers
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
@@ -52,7 +53,8 @@ class Surroundings:
     """Called after so many more rows; raises when the memory budget is spent."""
     max_runs: int | None = None
     """How many partial results may wait."""
-    compile_kernels: bool | None = None
+    tiers: Tiers | None = None
+    """Chooses between interpreted and compiled kernels for several operators together; None: for each alone."""
 
 
 class StatefulOperator(Protocol):

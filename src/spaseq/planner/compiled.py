@@ -241,7 +241,7 @@ def _for_automaton(
         _form(rewritten.form),
         tuple(StreamPattern(gpm.name, gpm.stream, gpm.pattern, gpm.span) for gpm in rewritten.gpms),
         knowledge_graphs(rewritten),
-        distribute(rewritten),
+        distribute(rewritten, automaton),
         outside_fast_path(rewritten),
         SequencePlan(rewritten, automaton),
     )

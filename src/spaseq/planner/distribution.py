@@ -7,7 +7,7 @@ from enum import Enum
 
 from spaseq.algebra.events import EventQuery, EventWindow, TimeWindow
 from spaseq.algebra.visibility import bindable, certain
-from spaseq.automaton import compile_automaton
+from spaseq.automaton import Automaton
 from spaseq.automaton.moves import is_strict
 from spaseq.errors import listed
 
@@ -36,8 +36,8 @@ class Distribution:
     cure: str = ""
 
 
-def distribute(query: EventQuery) -> Distribution:
-    """The finest distribution that provably changes nothing."""
+def distribute(query: EventQuery, automaton: Automaton) -> Distribution:
+    """The finest distribution that provably changes nothing; the automaton is the query's."""
     # Skipping carries on from one window to the next.
     by_window = isinstance(query.window, TimeWindow) and not query.window.sliding and not query.skip_past
     if query.partition:
@@ -74,7 +74,7 @@ def distribute(query: EventQuery) -> Distribution:
             f"add `PARTITION BY ?{keys[0]}`, or use a time window",
         )
     shown = f"?{keys[0]}"
-    if is_strict(compile_automaton(query)):
+    if is_strict(automaton):
         return Distribution(
             RouteUnit.KEY_AND_TICKS,
             keys[:1],

@@ -19,6 +19,7 @@ WORKLOADS: Final = {
     "cards": "payments by card, some of which rise and then drop",
     "traffic": "readings of road segments; congestion spreads upstream",
     "vessels": "positions of vessels that berth, cross and berth again",
+    "warehouse": "orders that pass six stations, and goods picked in any order",
     "lubm": "the Lehigh University Benchmark, one entity per event",
 }
 """What `spaseq generate` can make."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import ModuleType
 
@@ -39,6 +40,14 @@ def test_few_rows_are_interpreted_and_many_are_compiled() -> None:
     assert chosen(tiers, 10) is kernels
     assert chosen(tiers, AT_ONCE) is not kernels
     assert chosen(tiers, 1) is not kernels
+
+
+def test_the_rows_of_queries_that_run_together_count_together() -> None:
+    """A hundred queries with a few rows each are as much work as one with many."""
+    together, ready = Tiers(), threading.Event()
+    for _ in range(20):
+        together.count(Settings().prepared_rows // 20, lambda _: ready.set())
+    assert ready.wait(60)
 
 
 def test_a_process_that_has_compiled_kernels_uses_them_from_the_first_row() -> None:

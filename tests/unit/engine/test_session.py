@@ -10,7 +10,7 @@ import pytest
 
 import spaseq
 from spaseq import Event, InvalidArgument, Session
-from spaseq.columnar.plan import PatternPlan
+from spaseq.columnar.plan import _PLANS, PatternPlan
 
 STREAMS = {"S": "http://ex.org/s", "T": "http://ex.org/t"}
 
@@ -106,6 +106,31 @@ def test_removing_a_query_frees_its_state() -> None:
     gc.collect()
     assert gone() is None
     assert session._group.budget.held < held
+
+
+def test_the_hundredth_query_of_a_session_compiles_no_pattern_and_gives_its_bytes_back() -> None:
+    """It is added while events are pushed; patterns that are known are neither compiled nor held twice."""
+    session = Session()
+    for _ in range(99):
+        session.add(query("A ; B"))
+    session.push([event(1, "a")])
+    plans, held = len(_PLANS), session._group.budget.held
+    name = session.add(query("A ; B", window="20 SECONDS SLIDING"))
+    assert len(_PLANS) == plans
+    assert session._group.budget.held > held
+    session.remove(name)
+    assert session._group.budget.held == held
+
+
+def test_matches_of_several_queries_come_in_order_of_time() -> None:
+    """Also if they are found in one step."""
+    session = Session()
+    for sequence in ("A ; B", "B ; A", "A : B"):
+        session.add(query(sequence), sequence)
+    matches = session.push([event(n, "ab"[n % 2]) for n in range(40)])
+    times = [match.instant for match in matches]
+    assert times == sorted(times)
+    assert len({match.query for match in matches}) == 3
 
 
 def test_wrong_names_are_refused_with_a_cure() -> None:

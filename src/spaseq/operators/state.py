@@ -60,15 +60,16 @@ class State:
 
 def pack_state(state: State, dictionary: TermDictionary, header: Mapping[str, Any], version: int) -> bytes:
     """A state as bytes; its ids count through its own list of terms."""
-    columns = [array.ravel() for array in state.ids.values()]
-    used, number = np.unique(np.concatenate([np.zeros(1, np.int32), *columns]), return_inverse=True)
-    ends = np.cumsum([1, *(len(column) for column in columns)])
-    own = {
-        f"{_IDS}{name}": number[begin : begin + array.size].astype(np.int32).reshape(array.shape)
-        for (name, array), begin in zip(state.ids.items(), ends.tolist(), strict=False)
-    }
+    known = np.zeros(len(dictionary) + 1, np.bool_)
+    for array in state.ids.values():
+        known[array] = True
+    known[0] = False
+    used = np.flatnonzero(known)
+    number = np.zeros(len(known), np.int32)  # a table by id: sorting the ids of a large state takes seconds
+    number[used] = np.arange(1, len(used) + 1)
+    own = {f"{_IDS}{name}": number[array] for name, array in state.ids.items()}
     whole = {**header, "facts": state.facts, "whole": state.whole}
-    return pack(whole, {**state.arrays, **own, **_packed_terms(dictionary, used[1:])}, version)
+    return pack(whole, {**state.arrays, **own, **_packed_terms(dictionary, used)}, version)
 
 
 def read_state(header: Mapping[str, Any], saved: Arrays, dictionary: TermDictionary) -> State:

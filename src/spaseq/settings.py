@@ -98,6 +98,9 @@ class Settings:
     forgotten_rows: int = _threshold(
         1 << 12, 2, "rows of a window view more than before from which those that left are dropped"
     )
+    slice_evaluations: int = _threshold(
+        1 << 14, 2, "evaluations of a continuous query that are handled at a time"
+    )
     reevaluated_triples: int = _threshold(
         1 << 20, 20, "triples of all contents of windows that are evaluated anew at a time"
     )

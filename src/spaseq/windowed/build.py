@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TypeAlias, assert_never
@@ -43,14 +43,14 @@ from spaseq.algebra.windows import WindowQuery
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import parts
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.columnar.table import Table
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.inputs import Input, by_place, window_triples
-from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView, graph_triples
-from spaseq.windowed.timed import TimedRows
+from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
+from spaseq.windowed.timed import Ids, TimedRows
 from spaseq.windowed.views import (
+    BackgroundView,
     ConstantView,
     DistinctView,
     ExtendView,
@@ -243,21 +243,18 @@ class ViewBuilder:
         return views[0] if len(views) == 1 else DistinctView(UnionView(views), self._count)
 
     def _known_triples(self, triple: TriplePattern, name: NamedNode) -> View:
-        ids = graph_triples(self._knowledge, name, self._dictionary)
-        mask = np.ones(len(ids), np.bool_)
-        columns: dict[str, np.ndarray] = {}
-        for place, node in enumerate((triple.subject, triple.predicate, triple.object)):
-            if isinstance(node, Constant):
-                mask &= ids[:, place] == self._evaluator.constant(node.term)
-            else:
-                assert isinstance(node, Var)
-                if node.name in columns:
-                    mask &= ids[:, place] == columns[node.name]
-                else:
-                    columns[node.name] = ids[:, place]
-        return ConstantView(
-            {name: column[mask] for name, column in columns.items()}, int(mask.sum()), self._count
-        )
+        return self._background(Graph(Constant(name), Bgp((triple,))))
+
+    def _background(self, pattern: Graph) -> View:
+        """The solutions over background graphs."""
+
+        def solutions() -> Mapping[str, Ids]:
+            table = self._evaluator.over_knowledge(pattern, self._knowledge)
+            unbound = np.zeros(table.size, np.int32)
+            return {name: table.columns.get(name, unbound) for name in names}
+
+        names = in_scope(pattern)
+        return BackgroundView(names, solutions, self._knowledge, self._count)
 
     def _path(self, subject: Node, path: object, obj: Node, source: ActiveGraph) -> View:
         """A path of bounded length as joins and unions of its links, each solution as often as SPARQL has it."""
@@ -389,15 +386,7 @@ class ViewBuilder:
             return self._view(_alternatives(name, inner, self._query.named_graphs), source)
         if any(isinstance(part, Graph) for part in parts(inner)):
             raise _NotFollowed("a window inside a background graph")
-        del source
-        names = in_scope(pattern)
-        table = self._background(pattern)
-        columns = {each: table.columns.get(each, np.zeros(table.size, np.int32)) for each in names}
-        return ConstantView(columns, table.size, self._count)
-
-    def _background(self, pattern: Graph) -> Table:
-        """The solutions over background graphs, which are the same at every evaluation."""
-        return self._evaluator.over_knowledge(pattern, self._knowledge)
+        return self._background(pattern)
 
 
 def _alternatives(name: Var, inner: Pattern, graphs: Sequence[str]) -> Pattern:

@@ -6,18 +6,23 @@ which begins when the one before it ends.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import Ids, Longs, Mask, RowNumbers, Rows
 
 
-@dataclass(frozen=True, slots=True)
-class TimedTriples:
+@dataclass(slots=True)
+class TimedTriples(Keeper):
     """The solutions of a triple pattern with the positions of their events, and what else is known of each."""
+
+    IDS = ("ids",)
+    ARRAYS = ("position", "known")
 
     ids: Ids
     position: Longs
@@ -47,8 +52,10 @@ def stacked(*parts: TimedTriples) -> TimedTriples:
     )
 
 
-class WindowContents:
+class WindowContents(Keeper):
     """What one window holds of what a triple pattern matches; ``width`` is the number of its variables."""
+
+    ARRAYS = ("_last",)
 
     def __init__(self, window: int, width: int) -> None:
         self.window = window
@@ -61,6 +68,10 @@ class WindowContents:
         """The position of the last event that carries each triple."""
         self.new = no_triples(width)
         """Those that appear in the present period."""
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        """The triples."""
+        yield from (("waiting", self._waiting), ("repeated", self._repeated), ("numbers", self._numbers))
 
     def arrive(self, ids: Ids, position: Longs) -> None:
         """Take the triples of further events."""

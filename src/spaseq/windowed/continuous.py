@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from spaseq.algebra.scope import visible
-from spaseq.algebra.windows import WindowQuery
+from spaseq.algebra.windows import Emission, WindowQuery
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.settings import settings
 from spaseq.windowed.build import ViewBuilder
 from spaseq.windowed.evaluations import Evaluations, Longs, Period
 from spaseq.windowed.inputs import EVERYTHING, Input
+from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.report import Reported, Reporter, outer_operators
 from spaseq.windowed.timed import id_matrix
 
@@ -28,7 +30,7 @@ class Outcome:
     reported: Reported
 
 
-class ContinuousQuery:
+class ContinuousQuery(Keeper):
     """Follows the windows of a query over the events of its streams, in order of time."""
 
     def __init__(self, query: WindowQuery, dictionary: TermDictionary, knowledge: Knowledge) -> None:
@@ -44,12 +46,35 @@ class ContinuousQuery:
             self._view.names, query.form, query.emission, operators, results,
             RowEvaluator(dictionary), len(query.windows),
         )  # fmt: skip
-        self._arrived = dict.fromkeys(self._evaluations.streams, 0)
 
-    def step(self, tables: Mapping[Input, MappingTable], times: Longs, now: int) -> Outcome | None:
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        """All that it keeps rows in."""
+        yield "evaluations", self._evaluations
+        yield from ((f"contents{number}", each) for number, each in enumerate(self._contents.values()))
+        live = {id(each): each for each in self._live.values()}
+        yield from ((f"live{number}", each) for number, each in enumerate(live.values()))
+        yield from ((f"view{number}", each) for number, each in enumerate(self._view.all_views()))
+        yield "report", self._reporter
+
+    @property
+    def begun(self) -> bool:
+        """True once there was an event."""
+        return self._evaluations.begun
+
+    def due(self) -> int | None:
+        """The first instant that will be decided by time alone, if there is one."""
+        return self._evaluations.due()
+
+    @property
+    def solutions(self) -> int:
+        """How many different solutions there are now."""
+        return self._reporter.solutions
+
+    def step(self, tables: Mapping[Input, MappingTable], times: Longs, now: int) -> Iterator[Outcome]:
         """Take events in order of time; events at ``now`` may still come, earlier ones may not.
 
-        ``tables`` are the solutions of every input, by event, ``times`` those of the events. None if nothing was evaluated.
+        ``tables`` are the solutions of every input, by event, ``times`` those of the events. Yields some evaluations at a
+        time, fewer the more is reported at each.
         """
         arrived: dict[str, tuple[Longs, Longs]] = {}
         for stream in self._evaluations.streams:
@@ -60,8 +85,7 @@ class ContinuousQuery:
                 triples = np.bincount(everything.events, minlength=len(times))
             arrived[stream] = times[own], triples[own]
             position = np.zeros(len(times), np.int64)
-            position[own] = self._arrived[stream] + np.arange(len(own))
-            self._arrived[stream] += len(own)
+            position[own] = self._evaluations.arrived(stream) + np.arange(len(own))
             for (_, source), contents in self._contents.items():
                 if source.stream == stream and len(table := tables[source]):
                     ids = id_matrix(table.columns, source.names, len(table))
@@ -71,8 +95,19 @@ class ContinuousQuery:
                     ids = id_matrix(table.columns, source.names, len(table))
                     live.arrive(source, ids, position[table.events], times[table.events])
         period = self._evaluations.step(arrived, now)
-        if not len(period):
-            return None
+        first = 0
+        while first < len(period):
+            last = min(first + self._slice(), len(period))
+            yield self._evaluated(period.part(first, last))
+            first = last
+
+    def _slice(self) -> int:
+        """How many evaluations are handled at a time."""
+        if self.query.emission is not Emission.RSTREAM:
+            return settings().slice_evaluations
+        return max(settings().slice_matches // max(self.solutions, 1), 1)
+
+    def _evaluated(self, period: Period) -> Outcome:
         for contents in self._contents.values():
             contents.step(period)
         reported = self._reporter.step(self._view.step(period), period)

@@ -7,7 +7,7 @@ of positions per window.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,6 +26,7 @@ from spaseq.algebra.windows import (
     WindowBody,
 )
 from spaseq.temporal.instants import FOREVER
+from spaseq.windowed.keeping import Keeper
 
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -42,11 +43,21 @@ class Period:
     instants: Longs
     starts: Longs
     """The earliest timestamp in any window at each of them; the instant itself if all are empty."""
+    numbers: Longs
+    """How many evaluations at the same instant came before each: counted windows may close several times at one."""
     low: tuple[Longs, ...]
     high: tuple[Longs, ...]
 
     def __len__(self) -> int:
         return len(self.instants)
+
+    def part(self, first: int, last: int) -> Period:
+        """Some of them in a row."""
+        cut = slice(first, last)
+        return Period(
+            self.first + first, self.instants[cut], self.starts[cut], self.numbers[cut],
+            tuple(low[cut] for low in self.low), tuple(high[cut] for high in self.high),
+        )  # fmt: skip
 
     def entering(self, window: int, positions: Longs) -> Longs:
         """The first of these evaluations, counted from 0, at which the range of a window reaches each position."""
@@ -57,8 +68,11 @@ class Period:
         return np.searchsorted(self.low[window], positions, side="right").astype(np.int64)
 
 
-class _Events:
+class _Events(Keeper):
     """The events of one stream that a window may still hold: when they came, and how many triples each has."""
+
+    ARRAYS = ("times", "counts")
+    NUMBERS = ("first", "triples_before")
 
     def __init__(self) -> None:
         self.first = 0
@@ -92,8 +106,10 @@ def _multiple(values: Longs, step: int, origin: int, *, closed: bool) -> Longs:
     return origin + ((values - origin) // step if closed else -((origin - values) // step)) * step
 
 
-class _Window:
+class _Window(Keeper):
     """One window over the events of its stream."""
+
+    NUMBERS = ("unseen_events", "unseen_triples", "last_closing")
 
     def __init__(self, window: StreamWindow, events: _Events, *, closed: bool) -> None:
         self.bodies = window.bodies
@@ -101,6 +117,8 @@ class _Window:
         self.events = events
         self._closed = closed
         """Whether it shows its last closed content, or the one that is still open."""
+        self.last_closing = 0
+        """The position at which a counted window closed last."""
         self.unseen_events = 0
         self.unseen_triples = 0
 
@@ -203,8 +221,10 @@ class _Window:
         return self.events.first + np.searchsorted(self.events.times, instants, side="right").astype(np.int64)
 
 
-class Evaluations:
+class Evaluations(Keeper):
     """The evaluations of a continuous query, as its events become certain."""
+
+    NUMBERS = ("_made", "_begun", "_done", "_last")
 
     def __init__(self, windows: Sequence[StreamWindow], report: ReportPolicy) -> None:
         self._report = report
@@ -213,12 +233,33 @@ class Evaluations:
         closed = report.trigger is Trigger.WINDOW_CLOSE
         self._windows = [_Window(each, self._events[each.stream], closed=closed) for each in windows]
         self._made = 0
-        self._done: int | None = None
-        """Every instant up to this one has been decided; None before the first event."""
-        self._closed: dict[int, int] = {}
-        """The last closing of each counted window."""
+        self._begun = False
+        self._done = 0
+        """Every instant up to this one has been decided, once there was an event."""
         self._last = 0
         """The timestamp of the last event."""
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        """The events of every stream, and what every window has counted."""
+        yield from ((f"stream{number}", events) for number, events in enumerate(self._events.values()))
+        yield from ((f"window{number}", window) for number, window in enumerate(self._windows))
+
+    @property
+    def begun(self) -> bool:
+        """True once there was an event."""
+        return bool(self._begun)
+
+    def arrived(self, stream: str) -> int:
+        """How many events of a stream there were."""
+        events = self._events[stream]
+        return events.first + len(events.times)
+
+    def due(self) -> int | None:
+        """The first instant that is decided once no event up to it can come, if time alone brings one."""
+        if not self._begun:
+            return None
+        instants, _, _ = self._due(FOREVER)
+        return int(instants[0]) if len(instants) else None
 
     def step(self, arrived: dict[str, tuple[Longs, Longs]], now: int) -> Period:
         """The evaluations that became certain.
@@ -229,7 +270,8 @@ class Evaluations:
         given = [times for times, _ in arrived.values() if len(times)]
         if given:
             last = max(int(times[-1]) for times in given)
-            if self._done is None:
+            if not self._begun:
+                self._begun = True
                 self._done, self._last = min(int(times[0]) for times in given) - 1, last
             self._last = max(self._last, last)
         for stream, (times, triples) in arrived.items():
@@ -237,17 +279,19 @@ class Evaluations:
             for window in self._windows:
                 if window.events is self._events[stream]:
                     window.note(times, triples)
-        if self._done is None:
+        if not self._begun:
             return self._period(_NOTHING, [None] * len(self._windows))
         instants, closings, done = self._due(now)
         period = self._period(instants, closings)
+        for window, at in zip(self._windows, closings, strict=True):
+            if at is not None and len(at):
+                window.last_closing = int(at[-1])
         self._done = max(self._done, done)
         self._forget()
         return period
 
     def _due(self, now: int) -> tuple[Longs, list[Longs | None], int]:
         """The instants that are due, the closings of counted windows at them, and up to when all is decided."""
-        assert self._done is not None
         certain = now - 1
         nothing: list[Longs | None] = [None] * len(self._windows)
         match self._report.trigger:
@@ -280,7 +324,6 @@ class Evaluations:
         After the last event so far a window of time closes while it holds an event. Whether a later, empty instance closes
         depends on whether another event comes: up to the first such instant all is decided.
         """
-        assert self._done is not None
         until = min(certain, self._last)
         found, open_since = [], FOREVER
         for window in self._windows:
@@ -319,9 +362,8 @@ class Evaluations:
         first = np.searchsorted(at, evaluated)
         last = np.searchsorted(at, evaluated, side="right")
         shown = np.minimum(first + nth, last - 1)
-        kept = self._closed.get(number, 0)
-        known = np.concatenate([[kept], ends])
-        self._closed[number] = int(known[-1])
+        window = self._windows[number]
+        known = np.concatenate([[window.last_closing], ends])
         found: Longs = known[shown + 1]
         return found
 
@@ -344,17 +386,17 @@ class Evaluations:
             made,
             instants[kept],
             starts[kept],
+            (np.arange(len(instants)) - np.searchsorted(instants, instants))[kept],
             tuple(low[kept] for low, _ in ranges),
             tuple(high[kept] for _, high in ranges),
         )
 
     def _forget(self) -> None:
         """Drop the events that no later evaluation can show."""
-        assert self._done is not None
         after = np.array([self._done + 1])
         needed: dict[int, int] = {}
-        for number, window in enumerate(self._windows):
-            at = np.array([self._closed.get(number, 0)]) if window.counted is not None else None
+        for window in self._windows:
+            at = np.array([window.last_closing]) if window.counted is not None else None
             low, _ = window.ranges(after, at if self._report.trigger is Trigger.WINDOW_CLOSE else None)
             key = id(window.events)
             needed[key] = min(needed.get(key, FOREVER), int(low[0]))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from pyoxigraph import Literal, NamedNode
@@ -24,15 +23,19 @@ from spaseq.settings import settings
 from spaseq.temporal.instants import XSD, format_instant
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.inputs import Input
+from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import Ids, Longs, TimedRows, by_name, id_matrix, lasting
 from spaseq.windowed.views import View
 
 _DATE_TIME = NamedNode(XSD + "dateTime")
 
 
-@dataclass(frozen=True, slots=True)
-class Arrivals:
+@dataclass(slots=True)
+class Arrivals(Keeper):
     """Triples as events brought them, with the events' positions and times."""
+
+    IDS = ("ids",)
+    ARRAYS = ("position", "time")
 
     ids: Ids
     position: Longs
@@ -42,7 +45,9 @@ class Arrivals:
         return len(self.position)
 
 
-_NO_ARRIVALS: Final = Arrivals(np.zeros((0, 3), np.int32), np.zeros(0, np.int64), np.zeros(0, np.int64))
+def _no_arrivals() -> Arrivals:
+    nothing = np.zeros(0, np.int64)
+    return Arrivals(np.zeros((0, 3), np.int32), nothing, nothing)
 
 
 def _stacked(parts: Sequence[Arrivals]) -> Arrivals:
@@ -53,12 +58,16 @@ def _stacked(parts: Sequence[Arrivals]) -> Arrivals:
     )
 
 
-class LiveTriples:
+class LiveTriples(Keeper):
     """All triples that a window may hold, for what is evaluated anew."""
 
     def __init__(self, window: int, dictionary: TermDictionary) -> None:
         self._window, self._dictionary = window, dictionary
-        self._held = _NO_ARRIVALS
+        self._held = _no_arrivals()
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        """The triples."""
+        yield "held", self._held
 
     def arrive(self, source: Input, ids: Ids, position: Longs, time: Longs) -> None:
         """Take what a triple pattern matches in further events."""
@@ -134,7 +143,7 @@ class EvaluationScope:
         windows = {
             name: _views(*live.graphs(period, first, last), count) for name, live in self.windows.items()
         }
-        parts = [(_NO_ARRIVALS, np.zeros(0, np.int64))]
+        parts = [(_no_arrivals(), np.zeros(0, np.int64))]
         parts += [live.graphs(period, first, last) for live in self.default_windows]
         for name in self.default_graphs:
             ids = graph_triples(self.knowledge, name, self.dictionary)
@@ -170,6 +179,8 @@ def evaluated(
 
 class ReevaluatedView(View):
     """A pattern that is evaluated anew; what differs from the evaluation before is what changes."""
+
+    IDS = ("_last",)
 
     def __init__(
         self, pattern: Pattern, around: EvaluationScope, windows: int, *, reads_clock: bool = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +13,7 @@ from spaseq.algebra.windows import Emission
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.table import Table
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows, by_name, id_matrix
 
 
@@ -23,12 +24,17 @@ class Reported:
     names: tuple[str, ...]
     at: Longs
     ids: Ids
-    truth: bool = True
-    """What an ASK that is reported answers; see `answers`."""
     answers: Longs | None = None
+    """What an ASK answers: 1 or 0."""
 
     def __len__(self) -> int:
         return len(self.at)
+
+    def column(self, name: str) -> Ids:
+        """The ids of a variable; one that is not there is unbound."""
+        if name not in self.names:
+            return np.zeros(len(self), np.int32)
+        return np.ascontiguousarray(self.ids[:, self.names.index(name)])
 
 
 def outer_operators(pattern: Pattern) -> tuple[Pattern, list[Pattern]]:
@@ -46,8 +52,11 @@ def outer_operators(pattern: Pattern) -> tuple[Pattern, list[Pattern]]:
     return operators[0].pattern, operators  # type: ignore[union-attr]
 
 
-class Reporter:
+class Reporter(Keeper):
     """Follows the solutions of a query and says what is reported of them."""
+
+    IDS = ("_last",)
+    NUMBERS = ("_true",)
 
     def __init__(
         self,
@@ -67,6 +76,15 @@ class Reporter:
         self._last = np.zeros((0, len(self._results)), np.int32)
         """The finished solutions of the evaluation before, in order, where there is something to finish."""
         self._true = False
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        """The solutions."""
+        yield from (("held", self._held), ("solutions", self._counting))
+
+    @property
+    def solutions(self) -> int:
+        """How many different solutions there are now."""
+        return int(np.count_nonzero(self._counting.counts))
 
     def step(self, rows: TimedRows, period: Period) -> Reported:
         """What is reported at some evaluations."""

@@ -8,11 +8,15 @@ import numpy as np
 
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import Ids, KeyIndex, Rows, TimedRows, keys_of
 
 
-class RowTable:
+class RowTable(Keeper):
     """Rows that later ones are joined with, by the ids of some columns."""
+
+    IDS = ("ids",)
+    ARRAYS = ("weight", "since", "ends")
 
     def __init__(self, names: Sequence[str], key: Sequence[str], windows: int) -> None:
         self.names = tuple(names)
@@ -83,14 +87,15 @@ class RowTable:
             weight[order[starts]] = sums
             kept = np.sort(order[starts][sums != 0])
         self.ids, self.weight, self.since, self.ends = ids[kept], weight[kept], since[kept], ends[kept]
-        self._count = self._kept = len(kept)
-        self._index = KeyIndex()
-        self._index.add(keys_of(self.ids[:, self._key]), 0)
+        self.rebuild()
 
-    def remap(self, mapping: Ids) -> None:
-        """Follow a compaction of the dictionary."""
-        self.ids = mapping[self.ids[: self._count]]
-        self.weight, self.since = self.weight[: self._count], self.since[: self._count]
-        self.ends = self.ends[: self._count]
+    def trim(self) -> None:
+        """Give up spare room."""
+        self.ids, self.weight = self.ids[: self._count], self.weight[: self._count]
+        self.since, self.ends = self.since[: self._count], self.ends[: self._count]
+
+    def rebuild(self) -> None:
+        """Index the rows anew."""
+        self._count = self._kept = len(self.weight)
         self._index = KeyIndex()
         self._index.add(keys_of(self.ids[:, self._key]), 0)

@@ -7,7 +7,7 @@ A row is there from the evaluation ``since`` on, with its weight, until one of t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.keeping import Keeper
 
 Ids = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -154,8 +155,10 @@ class KeyIndex:
         return np.concatenate(asked), np.concatenate(found)
 
 
-class RowNumbers:
+class RowNumbers(Keeper):
     """Numbers rows of ids: equal rows have one number, for as long as they are kept."""
+
+    IDS = ("ids",)
 
     def __init__(self, width: int) -> None:
         self._index = KeyIndex()
@@ -192,9 +195,13 @@ class RowNumbers:
         """Forget the others; the result gives for every old number the new one, -1 for a forgotten one."""
         moved = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.intp)
         self.ids = self.ids[kept]
+        self.rebuild()
+        return moved
+
+    def rebuild(self) -> None:
+        """Index the rows anew."""
         self._index = KeyIndex()
         self._index.add(keys_of(self.ids), 0)
-        return moved
 
 
 # --- changes --------------------------------------------------------------------------------------
@@ -212,8 +219,11 @@ class Changes:
         return len(self.weight)
 
 
-class Held:
+class Held(Keeper):
     """The rows of a view that will leave by themselves, and when they do."""
+
+    IDS = ("_ids",)
+    ARRAYS = ("_weight", "_ends")
 
     def __init__(self, names: Sequence[str], windows: int) -> None:
         self.names = tuple(names)
@@ -275,12 +285,18 @@ class Counts:
         return np.where(changed, self.after[place], base[rows])
 
 
-class Counting:
+class Counting(Keeper):
     """Numbers rows and counts how often each is there."""
+
+    ARRAYS = ("counts",)
 
     def __init__(self, width: int) -> None:
         self.numbers = RowNumbers(width)
         self.counts = np.zeros(0, np.int64)
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        """The rows."""
+        yield "rows", self.numbers
 
     def number(self, ids: Ids) -> Rows:
         """The numbers of some rows."""

@@ -8,14 +8,17 @@ there at all (DISTINCT) or on all rows together (aggregates) looks at every chan
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from spaseq.algebra.expressions import Expression, Var
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.model.packing import Damaged
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.row_table import RowTable
 from spaseq.windowed.timed import (
     NO_END,
@@ -37,7 +40,7 @@ from spaseq.windowed.timed import (
 )
 
 
-class View(ABC):
+class View(Keeper, ABC):
     """The solutions of a pattern, followed over the evaluations.
 
     ``names`` are its variables, ``certain`` those that every solution binds.
@@ -62,9 +65,18 @@ class View(ABC):
     def parts(self) -> tuple[View, ...]:
         """The views it reads."""
 
-    def tables(self) -> tuple[RowTable, ...]:
-        """Where it keeps rows."""
-        return ()
+    def all_views(self) -> Iterator[View]:
+        """This view and all that it reads, each once."""
+        seen: dict[int, View] = {}
+
+        def visit(view: View) -> None:
+            if id(view) not in seen:
+                seen[id(view)] = view
+                for part in view.parts():
+                    visit(part)
+
+        visit(self)
+        yield from seen.values()
 
 
 # --- leaves ---------------------------------------------------------------------------------------
@@ -91,20 +103,58 @@ class TripleView(View):
 
 
 class ConstantView(View):
-    """Solutions that are there from the first evaluation on: inline data, background graphs, the empty pattern."""
+    """Solutions that are there from the first evaluation on: inline data, the empty pattern."""
+
+    IDS = ("_ids",)
 
     def __init__(self, columns: dict[str, Ids], count: int, windows: int) -> None:
         self.names = tuple(columns)
         self.certain = frozenset(name for name, column in columns.items() if column.all())
-        weight, since = np.ones(count, np.int64), np.zeros(count, np.int64)
-        self._all = lasting(columns, weight, since, windows)
+        self._ids = id_matrix(columns, self.names, count)
         self._windows = windows
 
     def parts(self) -> tuple[View, ...]:
         return ()
 
     def _step(self, period: Period) -> TimedRows:
-        return self._all if period.first == 0 else no_rows(self.names, self._windows)
+        if period.first > 0:
+            return no_rows(self.names, self._windows)
+        count = len(self._ids)
+        weight, since = np.ones(count, np.int64), np.zeros(count, np.int64)
+        return lasting(by_name(self._ids, self.names), weight, since, self._windows)
+
+
+class BackgroundView(View):
+    """Solutions over background graphs, as these are at every evaluation."""
+
+    IDS = ("_ids",)
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        solutions: Callable[[], Mapping[str, Ids]],
+        knowledge: Knowledge,
+        windows: int,
+    ) -> None:
+        self.names, self._solutions, self._knowledge = tuple(names), solutions, knowledge
+        self.certain = frozenset[str]()
+        self._windows = windows
+        self._version = -1
+        self._ids = np.zeros((0, len(self.names)), np.int32)
+
+    def parts(self) -> tuple[View, ...]:
+        return ()
+
+    def _step(self, period: Period) -> TimedRows:
+        if self._version == self._knowledge.version:
+            return no_rows(self.names, self._windows)
+        self._version = self._knowledge.version
+        old, columns = self._ids, self._solutions()
+        count = len(next(iter(columns.values()))) if columns else 0
+        self._ids = id_matrix(columns, self.names, count)
+        weight = np.repeat(np.array([-1, 1]), [len(old), count])
+        since = np.full(len(weight), period.first)
+        return lasting(by_name(np.concatenate([old, self._ids]), self.names), weight, since, self._windows)
 
 
 # --- rows by themselves ---------------------------------------------------------------------------
@@ -204,8 +254,8 @@ class JoinView(View):
     def parts(self) -> tuple[View, ...]:
         return self._sides
 
-    def tables(self) -> tuple[RowTable, ...]:
-        return self._tables
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from zip(("left", "right"), self._tables, strict=True)
 
     def _step(self, period: Period) -> TimedRows:
         left, right = (side.step(period) for side in self._sides)
@@ -265,6 +315,9 @@ class DistinctView(View):
     def parts(self) -> tuple[View, ...]:
         return (self._inner,)
 
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from (("held", self._held), ("rows", self._counting))
+
     def _step(self, period: Period) -> TimedRows:
         counts = self._counting.count(self._held.step(self._inner.step(period), period))
         change = (counts.after > 0).astype(np.int64) - (counts.before > 0)
@@ -293,8 +346,9 @@ class PartnerView(View):
     def parts(self) -> tuple[View, ...]:
         return self._left, self._pairs
 
-    def tables(self) -> tuple[RowTable, ...]:
-        return (self._table,)
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from (("held", self._held), ("held_pairs", self._held_pairs))
+        yield from (("partners", self._counting), ("rows", self._table))
 
     def _step(self, period: Period) -> TimedRows:
         partners = self._counting.count(self._held_pairs.step(self._pairs.step(period), period))
@@ -327,6 +381,10 @@ class PartnerView(View):
 class GroupView(View):
     """One row per group of rows with equal keys, made anew when the group changes (SPARQL 1.1, 18.5.1)."""
 
+    IDS = ("_result",)
+    ARRAYS = ("_group_of", "_there")
+    TOGETHER = False
+
     def __init__(
         self,
         inner: View,
@@ -349,6 +407,21 @@ class GroupView(View):
 
     def parts(self) -> tuple[View, ...]:
         return (self._inner,)
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from (("held", self._held), ("members", self._members), ("groups", self._groups))
+
+    def rebuild(self) -> None:
+        """Index the members by group."""
+        self._by_group = KeyIndex()
+        self._by_group.add(self._group_of.astype(np.int64), 0)
+
+    def check(self) -> None:
+        """Every member has a group."""
+        if len(self._there) != len(self._result) or (
+            len(self._group_of) and not 0 <= self._group_of.min() <= self._group_of.max() < len(self._there)
+        ):
+            raise Damaged("a row belongs to a group that is not there")
 
     def _step(self, period: Period) -> TimedRows:
         counts = self._members.count(self._held.step(self._inner.step(period), period))
@@ -409,7 +482,5 @@ class GroupView(View):
         moved = self._members.forget()
         if moved is None:
             return
-        kept = moved >= 0
-        self._group_of = self._group_of[kept]
-        self._by_group = KeyIndex()
-        self._by_group.add(self._group_of.astype(np.int64), 0)
+        self._group_of = self._group_of[moved >= 0]
+        self.rebuild()

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pyoxigraph import NamedNode, Quad, QuerySolutions, Store, Triple
 
 from spaseq.algebra.windows import (
-    EVERY_STREAM,
     Emission,
     Everything,
     Interval,
@@ -26,6 +25,7 @@ from spaseq.algebra.windows import (
 )
 from spaseq.languages.rsepql.query import compile_windows
 from spaseq.model.events import GraphEvent, localised
+from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
 from spaseq.reference.continuous import answer_at, window_answers

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from spaseq.algebra.events import AskForm, ConstructForm, SelectForm
-from spaseq.algebra.windows import EVERY_STREAM, WindowQuery
+from spaseq.algebra.windows import WindowQuery
 from spaseq.columnar.graphs import as_ntriples, encoded_graphs
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.plan import compile_pattern
@@ -17,6 +17,7 @@ from spaseq.columnar.views import Views
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import GraphEvent
+from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.mappings import MappingTable
 from spaseq.model.matches import Match
 from spaseq.reference.answers import constructed
@@ -58,8 +59,7 @@ def _taken(
 ) -> Iterator[Match]:
     times = np.array([event.time for event in part], np.int64)
     tables = {each: _matched(each, part, dictionary) for each in window_inputs(query)}
-    outcome = running.step(tables, times, now)
-    if outcome is not None:
+    for outcome in running.step(tables, times, now):
         yield from _matches(query, outcome, dictionary)
 
 

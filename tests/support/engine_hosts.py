@@ -10,6 +10,7 @@ from pyoxigraph import Triple
 
 from spaseq.engine import Engine
 from spaseq.model.events import GraphEvent
+from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.matches import Match
 from spaseq.planner import CompiledQuery
 from spaseq.testing.runner import Host
@@ -20,8 +21,9 @@ Events = tuple[GraphEvent, ...]
 
 def _own(query: CompiledQuery, events: Events) -> list[GraphEvent]:
     """The events of declared streams, in time order; others do not exist for a query."""
-    declared = {stream.iri for stream in query.algebra.streams}
-    return sorted((event for event in events if event.stream in declared), key=lambda event: event.time)
+    declared = {stream.iri for stream in query.streams}
+    own = [event for event in events if event.stream in declared or EVERY_STREAM in declared]
+    return sorted(own, key=lambda event: event.time)
 
 
 def _engine(

@@ -11,7 +11,7 @@ from spaseq.testing import Case, Host, check, load_all, reference_host
 from support.engine_hosts import COMPILED_HOST, ENGINE_HOSTS
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
-CASES = load_all(SPECS)
+CASES = [*load_all(SPECS), *load_all(SPECS, "rsepql")]
 HOSTS = [reference_host, *ENGINE_HOSTS, COMPILED_HOST]
 ELSEWHERE = {
     "SPQ402": "FROM in a plain SPARQL query (tests/unit/languages)",
@@ -40,8 +40,7 @@ def test_case_names_are_unique() -> None:
 
 def test_every_code_has_a_case() -> None:
     """Each error and warning of the catalogue is named by some spec file, except those told why not."""
-    cases = [*CASES, *load_all(SPECS, "rsepql")]
-    named = {case.error[0] for case in cases if case.error} | {c for case in CASES for c in case.warnings}
+    named = {case.error[0] for case in CASES if case.error} | {c for case in CASES for c in case.warnings}
     # Languages that tests add have codes of their own.
     codes = {
         cls.code for base in (QueryError, QueryWarning) for cls in _all_below(base) if cls.code[:2] == "SP"

@@ -41,4 +41,6 @@ class OperatorQuery:
     cure: str = "nothing in the query changes that"
     hears_instants: bool = False
     counts_events: bool = False
+    reads_background: bool = False
+    """Whether the operator itself reads background graphs; patterns may in any case."""
     template: tuple[TriplePattern, ...] = ()

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from spaseq.algebra.events import Form
 from spaseq.algebra.patterns import Pattern
 from spaseq.model.forms import Stream
-
-EVERY_STREAM: Final = ""
-"""Instead of the IRI of a stream: the window of a query without stream clause reads all streams of its input."""
 
 
 class Unit(Enum):

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 from spaseq.errors import InvalidArgument, described, did_you_mean
 from spaseq.io.sources import PathLike
 from spaseq.model.events import Events
-from spaseq.model.forms import Stream
+from spaseq.model.forms import EVERY_STREAM, Stream
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.temporal.durations import parse_duration
 from spaseq.temporal.instants import LAST_INSTANT
@@ -67,6 +67,8 @@ def stream_iri(name: str, queries: Sequence[NamedQuery]) -> str:
     if found:
         meanings = " and ".join(f"<{iri}> in {item.name}" for iri, item in found.items())
         raise InvalidArgument(f"`{name}` is {meanings}: name the stream by its IRI")
+    if any(stream.iri == EVERY_STREAM for _, stream in streams):
+        return EVERY_STREAM
     known = {stream.alias: stream.iri for _, stream in streams}
     listing = ", ".join(f"`{alias}` <{iri}>" for alias, iri in known.items())
     who = "the query declares" if len(queries) == 1 else "the queries declare"

@@ -221,7 +221,7 @@ class Sink:
     def finish(self, session: QueryGroup) -> None:
         """Write what is known at the end of a finite input: an ASK query without match, and what closes a document."""
         for query in session.runs:
-            if query.form == "ask" and not query.finished:
+            if query.query.form.once and not query.finished:
                 self._writers["ask"].no_match(query.name if self._several else None)
         self.close()
 

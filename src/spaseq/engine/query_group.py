@@ -20,6 +20,7 @@ from spaseq.engine.replay import Portion
 from spaseq.model.batch import EventBatch
 from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.mappings import MappingTable
 from spaseq.model.matches import Match
 from spaseq.operators.answers import Answers
@@ -54,18 +55,20 @@ class QueryRun:
         self.program = program
         self.machine = machine
         self.matches = 0
+        self.merges = self.form == "construct" and query.query.form.continuous
+        """Whether several answers make one graph, so that results are counted as they are made."""
         self.number_streams(streams)
 
     def number_streams(self, streams: Sequence[str]) -> None:
         """Note which numbers the streams of the group have in this query."""
         own = {iri: index for index, iri in enumerate(self.program.streams)}
-        index = np.array([own.get(iri, -1) for iri in streams], np.int16)
+        index = np.array([own.get(iri, own.get(EVERY_STREAM, -1)) for iri in streams], np.int16)
         self._index = None if index.tolist() == list(range(len(index))) else index
 
     @property
     def finished(self) -> bool:
         """True if no event can change the answer any more."""
-        return self.form == "ask" and self.machine.answered
+        return self.query.form.once and self.machine.answered
 
     def step(self, portion: Portion, seen: dict[bytes, Seen] | None = None) -> Iterator[Answers]:
         """The answers that are certain after some more events, after every slice of work.
@@ -90,7 +93,9 @@ class QueryRun:
 
     def matches_of(self, answers: Answers) -> Iterator[Match]:
         """Answers as the objects users see."""
-        return self.machine.matches(answers)
+        for match in self.machine.matches(answers):
+            self.matches += self.merges
+            yield match
 
 
 Round: TypeAlias = list[tuple[QueryRun, Answers]]
@@ -208,7 +213,8 @@ class QueryGroup:
         seen: dict[bytes, Seen] | None = {} if len(going) > 1 else None
         for answered in _rounds([(run, run.step(portion, seen)) for run in going]):
             for run, answers in answered:
-                run.matches += len(answers)
+                if not run.merges:
+                    run.matches += len(answers)
             yield answered
 
     def compact(self, holders: Sequence[Holder]) -> None:

@@ -103,7 +103,7 @@ def match_line(match: Match, *, query: str | None = None, provenance: bool = Fal
         head += f'"match":{text_json(match.identity)},'
     body = f'"time":"{format_instant(match.instant)}","start":"{format_instant(match.begin)}"'
     if ask:
-        body += ',"boolean":true'
+        body += ',"boolean":' + ("false" if match.boolean is False else "true")
     elif match.triples is not None:
         body += f',"graph":{graph_json(match.triples)}'
     else:

@@ -63,7 +63,7 @@ class Parquet:
                 for event in match.events
             ]
         if self._form == "ask":
-            row["boolean"] = True
+            row["boolean"] = match.boolean is not False
         elif self._form == "construct":
             texts = sorted((str(t.subject), str(t.predicate), str(t.object)) for t in match.triples or ())
             row["triples"] = [{"s": s, "p": p, "o": o} for s, p, o in texts]

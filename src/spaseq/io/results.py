@@ -167,7 +167,7 @@ class Csv:
             case "select":
                 row += [_csv_term(match.bindings.get(name)) for name in self._variables]
             case "ask":
-                row.append("true")
+                row.append("false" if match.boolean is False else "true")
             case "construct":
                 row.append("".join(sorted(f"{triple} .\n" for triple in match.triples or ())))
             case _:

@@ -16,6 +16,7 @@ from typing import Final
 
 from spaseq.algebra.events import EventQuery
 from spaseq.algebra.operator_query import OperatorQuery
+from spaseq.algebra.windows import WindowQuery
 from spaseq.errors import InvalidArgument, QueryWarning, Span, did_you_mean, listed
 
 DEFAULT: Final = "spaseq"
@@ -33,7 +34,7 @@ class Lowered:
     A query of the event algebra runs on the automaton, any other names its operator.
     """
 
-    query: EventQuery | OperatorQuery
+    query: EventQuery | OperatorQuery | WindowQuery
     warnings: tuple[QueryWarning, ...]
     normal_text: str
     """The text without what carries no meaning: comments, layout, prefixes."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Form: TypeAlias = Literal["select", "ask", "construct"]
 """Rows of values, one truth, or graphs."""
+
+
+EVERY_STREAM: Final = "urn:spaseq:every-stream"
+"""Instead of the IRI of a stream: a query without stream clause reads all streams of its input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +28,15 @@ class ResultForm:
     kind: Form
     variables: tuple[str, ...] = ()
     distinct: bool = False
+    continuous: bool = False
+    """True if it is answered again and again: then its operator alone decides what is reported, and when."""
 
     @property
     def compares(self) -> bool:
         """True if equal results count once, so that all of them must be compared."""
-        return self.kind == "ask" or self.distinct
+        return self.once or self.distinct
+
+    @property
+    def once(self) -> bool:
+        """True if there is one answer, after which nothing more can come: an ASK that is not continuous."""
+        return self.kind == "ask" and not self.continuous

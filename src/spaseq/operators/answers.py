@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -54,7 +55,9 @@ class Answers:
     ranks: Ranks | None = None
     """What AFTER MATCH SKIP chooses by, if the query has it."""
     sign: npt.NDArray[np.int8] | None = None
-    """Of every answer whether it appears (1) or vanishes (-1), where an operator says so; None if all appear."""
+    """Of every answer whether it appears (1) or vanishes (-1), where an operator says so; None if all appear. Of an ASK: true or false."""
+    evaluation: Longs | None = None
+    """Of every answer of a continuous query its evaluation's number among those of its instant; they have one graph of CONSTRUCT."""
 
     def __len__(self) -> int:
         return len(self.time)
@@ -67,6 +70,17 @@ class Answers:
         named = 80 + 250 * len(self.events[0]) if self.events else 0
         return columns + len(self) * (ranked + named)
 
+    def by_evaluation(self) -> list[npt.NDArray[np.intp]]:
+        """The rows of each evaluation of a continuous query, which come one after the other."""
+        assert self.evaluation is not None
+        changes = (self.time[1:] != self.time[:-1]) | (self.evaluation[1:] != self.evaluation[:-1])
+        return np.split(np.arange(len(self)), np.flatnonzero(changes) + 1) if len(self) else []
+
+    @property
+    def truths(self) -> list[bool]:
+        """What the answers of an ASK are."""
+        return [True] * len(self) if self.sign is None else (self.sign > 0).tolist()
+
     def take(self, rows: Mask | npt.NDArray[np.integer]) -> Answers:
         numbers: npt.NDArray[np.integer] = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows  # type: ignore[assignment]
         return Answers(
@@ -77,13 +91,16 @@ class Answers:
             self.generation,
             None if self.ranks is None else self.ranks.take(numbers),
             None if self.sign is None else self.sign[rows],
+            None if self.evaluation is None else self.evaluation[rows],
         )
 
     def remapped(self, mapping: Ints, generation: int) -> Answers:
         """The same answers after a compaction of the dictionary (old id to new id)."""
         columns = {name: mapping[ids] for name, ids in self.columns.items()}
         events = [tuple((g, s, t, int(mapping[n]), d) for g, s, t, n, d in row) for row in self.events]
-        return Answers(self.time, self.start, columns, events, generation, self.ranks, self.sign)
+        return Answers(
+            self.time, self.start, columns, events, generation, self.ranks, self.sign, self.evaluation
+        )
 
 
 def stacked(parts: list[Answers]) -> Answers:
@@ -99,6 +116,9 @@ def stacked(parts: list[Answers]) -> Answers:
         None
         if parts[0].sign is None
         else np.concatenate([part.sign for part in parts if part.sign is not None]),
+        None
+        if parts[0].evaluation is None
+        else np.concatenate([part.evaluation for part in parts if part.evaluation is not None]),
     )
 
 
@@ -166,11 +186,16 @@ def answer_keys(
     program: Program, answers: Answers, normal_text: str, text_of: Callable[[int], str]
 ) -> Iterator[bytes]:
     """The keys of answers, by their events, which have digests, or else by their interval; ``text_of`` gives a term by its id."""
-    shown = [name for name in program.query.form.variables if name in answers.columns]
+    form = program.query.form
+    shown = [name for name in form.variables if name in answers.columns]
+    if form.continuous and form.kind == "construct":
+        shown = []  # its graph is made of all solutions of an evaluation
     columns = [(name, answers.columns[name].tolist()) for name in shown]
     for row in range(len(answers)):
         if answers.events:
             made_of = [(event[0], event[4]) for event in answers.events[row]]
+        elif answers.evaluation is not None:
+            made_of = [("evaluation", f"{answers.time[row]} {answers.evaluation[row]}".encode())]
         else:
             made_of = [("", f"{answers.start[row]} {answers.time[row]}".encode())]
         yield match_key(
@@ -192,7 +217,10 @@ def matches(
 
     ``first`` is how many answers there were before; it keeps the blank nodes of CONSTRUCT apart without identities.
     """
-    form, streams = program.query.form.kind, program.streams
+    form, streams, truths = program.query.form.kind, program.streams, answers.truths
+    if form == "construct" and answers.evaluation is not None:
+        yield from _graphs(program, answers, dictionary, normal_text, numbering)
+        return
     keys = answer_keys(program, answers, normal_text, dictionary.ntriples)
     for row in range(len(answers)):
         dictionary.require(answers.generation)
@@ -219,8 +247,46 @@ def matches(
             triples,
             identity,
             program.query.name,
-            True if form == "ask" else None,
+            truths[row] if form == "ask" else None,
         )
+
+
+def _graphs(
+    program: Program,
+    answers: Answers,
+    dictionary: TermDictionary,
+    normal_text: str,
+    numbering: Numbering | None,
+) -> Iterator[Match]:
+    """One graph per evaluation of a continuous query: the template over all its solutions."""
+    dictionary.require(answers.generation)
+    for rows in answers.by_evaluation():
+        time, start = int(answers.time[rows[0]]), int(answers.start[rows[0]])
+        identity, label = "", f"{time}-{rows[0]}"
+        if numbering is not None:
+            key = next(answer_keys(program, answers.take(rows[:1]), normal_text, dictionary.ntriples))
+            identity = match_identity(key, numbering.next(time, key))
+            label = identity.rsplit(":", 1)[-1][:16]
+        triples: set[Triple] = set()
+        for row, own in zip(rows.tolist(), solution_labels(answers, rows, dictionary.ntriples), strict=True):
+            mapping = {
+                name: dictionary.decode(int(ids[row])) for name, ids in answers.columns.items() if ids[row]
+            }
+            triples |= constructed(program, mapping, f"{label}-{own}")
+        if triples:
+            yield Match(time, start, {}, (), frozenset(triples), identity, program.query.name)
+
+
+def solution_labels(
+    answers: Answers, rows: npt.NDArray[np.intp], text_of: Callable[[int], str]
+) -> Iterator[str]:
+    """A label for every solution of an evaluation, whatever their order: of what it binds, and its number among equal ones."""
+    seen: dict[str, int] = {}
+    for row in rows.tolist():
+        bound = [f"{name} {text_of(int(ids[row]))}" for name, ids in answers.columns.items() if ids[row]]
+        digest = hashlib.sha256("\n".join(sorted(bound)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        seen[digest] = seen.get(digest, 0) + 1
+        yield f"{digest}-{seen[digest]}"
 
 
 def constructed(program: Program, mapping: dict[str, Term], label: str) -> frozenset[Triple]:

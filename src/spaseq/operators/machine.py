@@ -99,6 +99,7 @@ class Machine:
             program,
             Surroundings(
                 dictionary,
+                knowledge,
                 RowEvaluator(dictionary, now=now),
                 self.events,
                 self.budget,
@@ -223,17 +224,17 @@ class Machine:
         ready = self.held.before(now)
         if ready is None:
             return answers.take(np.zeros(len(answers), np.bool_))
-        if form.kind == "ask" and self.answered:
+        if form.once and self.answered:
             return ready.take(np.zeros(len(ready), np.bool_))
         chosen = self._chosen(ready)
-        self.answered = self.answered or (form.kind == "ask" and len(chosen) > 0)
+        self.answered = self.answered or (form.once and len(chosen) > 0)
         return chosen
 
     def _chosen(self, answers: Answers | None) -> Answers:
         """Those of some answers that may be reported."""
         assert answers is not None
         chosen = self._distinct(answers)
-        return first_only(chosen) if self.program.query.form.kind == "ask" else chosen
+        return first_only(chosen) if self.program.query.form.once else chosen
 
     def _distinct(self, answers: Answers) -> Answers:
         if self.numbering is None:

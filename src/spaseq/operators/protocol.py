@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.automaton.tiers import Tiers
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
@@ -46,6 +47,7 @@ class Surroundings:
     """What an operator finds around it: ids and their terms, events by serial number, limits."""
 
     dictionary: TermDictionary
+    knowledge: Knowledge
     evaluator: RowEvaluator
     events: EventLog
     budget: Budget

@@ -18,6 +18,7 @@ from spaseq.algebra.rules.split_filters import split_filters
 from spaseq.algebra.scope import pattern_expressions
 from spaseq.algebra.structure import needed_gpms
 from spaseq.algebra.visibility import every_pattern, gpm_patterns, graphs_read, knowledge_graphs
+from spaseq.algebra.windows import WindowQuery
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
 from spaseq.errors import InvalidArgument, QueryError, QueryWarning, did_you_mean, listed
@@ -195,10 +196,20 @@ def compile_query(
         raise InvalidArgument(f"a query is a text, not {text!r}; read a file with Path(…).read_text()")
     found = find_language(language) if language is not None else language_of(text, name)
     lowered = found.compile(text, name)
-    if isinstance(lowered.query, OperatorQuery):
-        planned = _for_operator(lowered.query)
+    source = lowered.query
+    if isinstance(source, WindowQuery):
+        from spaseq.planner.continuous import (  # loads columns, which others need not
+            continuous_query,
+            graphs_of,
+        )
+
+        knowledge = graphs_of(source)
+        source = continuous_query(source)
+        planned = _for_operator(source)._replace(knowledge=knowledge)
+    elif isinstance(source, OperatorQuery):
+        planned = _for_operator(source)
     else:
-        planned = _for_automaton(lowered.query, lowered, text, name, optimisations)
+        planned = _for_automaton(source, lowered, text, name, optimisations)
     warnings = (*lowered.warnings, *planned.warnings, *_warnings(lowered, planned.distribution))
     for warning in warnings:
         warning.located(text, name)
@@ -214,7 +225,7 @@ def compile_query(
         knowledge=planned.knowledge,
         distribution=planned.distribution,
         warnings=tuple(sorted(warnings, key=lambda warning: (warning.span.start, warning.code))),
-        source=lowered.query,
+        source=source,
         plan=planned.plan,
         optimisations=optimisations,
     )

@@ -78,6 +78,8 @@ class Program:
     """What CONSTRUCT makes of every answer."""
     counts_instants: bool = False
     """True if the operator must hear of all events, also of those that no GPM matches."""
+    reads_background: bool = False
+    """True if the operator reads background graphs, which otherwise only patterns do."""
     reads_names: bool = False
     """True if the operator reads the names of events."""
     tells_events: bool = False
@@ -137,6 +139,7 @@ def build_program(query: CompiledQuery) -> Program:
             tells_events=query.source.counts_events,
             counts_events=query.source.counts_events,
             needs_positions=query.source.counts_events,
+            reads_background=query.source.reads_background,
         )
     return _with_automaton(query, plans, predicates)
 

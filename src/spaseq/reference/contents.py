@@ -7,7 +7,6 @@ from itertools import accumulate
 from typing import assert_never
 
 from spaseq.algebra.windows import (
-    EVERY_STREAM,
     Everything,
     Interval,
     Landmark,
@@ -17,6 +16,7 @@ from spaseq.algebra.windows import (
     WindowBody,
 )
 from spaseq.model.events import GraphEvent
+from spaseq.model.forms import EVERY_STREAM
 
 Held = list[GraphEvent]
 

@@ -11,6 +11,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.inputs import NamedQuery, resolve_streams
 from spaseq.errors import InvalidArgument
 from spaseq.io.options import ReadOptions
+from spaseq.model.forms import EVERY_STREAM
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program, build_program
@@ -38,7 +39,7 @@ class Task:
 
     @property
     def is_ask(self) -> bool:
-        return self.program.query.form.kind == "ask"
+        return self.program.query.form.once
 
     @property
     def is_distinct(self) -> bool:
@@ -126,14 +127,16 @@ def make_tasks(
     for number, (name, query) in enumerate(queries.items()):
         program = build_program(query)
         # An endless ASK must keep that it has answered, so its rows go to one bucket.
-        alone = streaming and query.form.kind == "ask"
+        alone = streaming and query.form.once
         routing = routing_of(program, buckets, number, one_place=alone)
         tasks.append(
             Task(
                 name,
                 program,
                 routing,
-                tuple(streams.index(iri) for iri in program.streams),
+                tuple(range(len(streams)))
+                if program.streams == (EVERY_STREAM,)
+                else tuple(streams.index(iri) for iri in program.streams),
                 program.columns,
             )
         )

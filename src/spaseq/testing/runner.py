@@ -9,20 +9,19 @@ from dataclasses import dataclass
 
 from pyoxigraph import BlankNode, Triple
 
+from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.windows import WindowQuery
 from spaseq.errors import QueryError
-from spaseq.languages.rsepql.query import compile_windows
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes, Term
 from spaseq.planner import CompiledQuery, compile_query, explain
 from spaseq.reference import answers
+from spaseq.reference.continuous import window_answers
 from spaseq.temporal.instants import format_instant
 from spaseq.testing.specs import Case, Expected
 
 Run = Callable[[CompiledQuery, tuple[GraphEvent, ...], dict[str, frozenset[Triple]]], Iterable[Match]]
-WindowRun = Callable[[WindowQuery, tuple[GraphEvent, ...], dict[str, frozenset[Triple]]], Iterable[Match]]
-"""An evaluator of queries over windows; the blank nodes of different events are different."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,9 @@ def _judge(
 ) -> list[Match]:
     scopes = BlankScopes()
     local = [localised(event, scopes) for event in events]
+    if isinstance(query.source, OperatorQuery):
+        assert isinstance(query.source.details, WindowQuery), f"there is no reference for {query.language}"
+        return window_answers(query.source.details, local, knowledge, query.normal_text)
     return answers(query.algebra, local, knowledge, query.normal_text)
 
 
@@ -56,26 +58,10 @@ def check(case: Case, host: Host) -> None:
         _check_matches(case, host.name, found)
 
 
-def check_windows(case: Case, name: str, run: WindowRun) -> None:
-    """Assert everything that a case of a query over windows expects of an evaluator."""
-    try:
-        query = compile_windows(case.query, name=case.id)
-    except QueryError as error:
-        _check_error(case, error)
-        return
-    assert case.error is None, f"{case.id}: expected {case.error}, but it compiles"
-    if case.expected is not None:
-        scopes = BlankScopes()
-        events = tuple(localised(event, scopes) for event in case.events)
-        found = list(run(query, events, case.knowledge))
-        assert [m.instant for m in found] == sorted(m.instant for m in found), f"{case.id}: not in order"
-        _check_matches(case, name, found)
-
-
 def _compiled(case: Case) -> CompiledQuery | None:
     """The compiled query; None if the case expects an error and the error came."""
     try:
-        query = compile_query(case.query, name=case.id)
+        query = compile_query(case.query, case.language, name=case.id)
     except QueryError as error:
         _check_error(case, error)
         return None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.packing import Arrays, Damaged
+from spaseq.model.packing import LONG, Arrays, Damaged
 
 Array = npt.NDArray[Any]
 
@@ -92,7 +92,7 @@ class Keeper:
                 raise Damaged(f"the arrays of `{name}` have different numbers of rows")
             for each in keeper.NUMBERS:
                 number = numbers.get(f"{name}:{each}")
-                if type(number) is not int or abs(number) >= 1 << 63:
+                if type(number) is not int or abs(number) > LONG.max:
                     raise Damaged(f"`{name}:{each}` is {number!r}")
                 setattr(keeper, each, number)
             keeper.check()

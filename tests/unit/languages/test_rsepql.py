@@ -7,7 +7,6 @@ from pyoxigraph import NamedNode
 
 from spaseq.algebra.expressions import Call, Var
 from spaseq.algebra.windows import (
-    EVERY_STREAM,
     Emission,
     Everything,
     Interval,
@@ -19,10 +18,11 @@ from spaseq.algebra.windows import (
     WindowBody,
 )
 from spaseq.errors import QueryError
-from spaseq.languages.registry import language_names
 from spaseq.languages.rsepql.dialect import parse_rsepql
 from spaseq.languages.rsepql.printer import format_rsepql
 from spaseq.languages.rsepql.query import compile_windows
+from spaseq.model.forms import EVERY_STREAM
+from spaseq.planner import compile_query
 from spaseq.syntax.ast import FilterClause
 
 SECOND = 1_000_000
@@ -245,6 +245,16 @@ def test_the_spelling_of_another_engine_is_told_what_to_write(text: str, cure: s
     assert cure in error.value.cure
 
 
-def test_no_host_takes_the_language_before_one_runs_it() -> None:
-    """An option value that does not work does not exist."""
-    assert "rsepql" not in language_names()
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("REGISTER QUERY q AS SELECT * FROM STREAM <urn:s> [RANGE 10s STEP 5s] WHERE { ?s ?p ?o }", "query"),
+        ("SELECT * WHERE { ?s ?p ?o }", "everything.rspql"),
+        ("SELECT * FROM STREAM <urn:s> WHERE { ?s ?p ?o }", "all.csparql"),
+    ],
+)
+def test_the_language_is_found_by_words_or_by_the_name_of_the_file(text: str, name: str) -> None:
+    """So that neither an option nor an argument is needed."""
+    query = compile_query(text, name=name)
+    assert (query.language, query.form.continuous) == ("rsepql", True)
+    assert compile_query(query.normal_text, "rsepql").normal_text == query.normal_text

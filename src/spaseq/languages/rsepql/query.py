@@ -13,7 +13,6 @@ from spaseq.algebra.expressions import Constant
 from spaseq.algebra.patterns import Pattern
 from spaseq.algebra.scope import visible
 from spaseq.algebra.windows import (
-    EVERY_STREAM,
     Emission,
     Everything,
     ReportPolicy,
@@ -22,10 +21,12 @@ from spaseq.algebra.windows import (
     WindowQuery,
 )
 from spaseq.errors import QueryError
+from spaseq.languages.registry import Lowered
 from spaseq.languages.rsepql.dialect import parse_rsepql
+from spaseq.languages.rsepql.printer import format_rsepql
 from spaseq.languages.rsepql.tree import Answering, RsepqlQuery, StreamClause
 from spaseq.languages.sparql import lower_query
-from spaseq.model.forms import Stream
+from spaseq.model.forms import EVERY_STREAM, Stream
 from spaseq.syntax import ast
 
 DEFAULT_WINDOW: Final = "urn:spaseq:default:"
@@ -40,6 +41,25 @@ def compile_windows(text: str, name: str = "query") -> WindowQuery:
     except QueryError as error:
         error.located(text, name)
         raise
+
+
+def compile_text(text: str, name: str) -> Lowered:
+    """Parse, check and lower a query; `QueryError` says what is wrong and where."""
+    written = parse_rsepql(text, name=name)
+    try:
+        query = lower(written)
+    except QueryError as error:
+        error.located(text, name)
+        raise
+    declared = (each for each in written.prologue.declarations if isinstance(each, ast.PrefixDeclaration))
+    plain = replace(written, query=replace(written.query, prologue=ast.Prologue()))
+    return Lowered(
+        query,
+        (),
+        format_rsepql(plain),
+        tuple({each.name: each.iri for each in declared}.items()),
+        written.span,
+    )
 
 
 def lower(written: RsepqlQuery) -> WindowQuery:
@@ -74,6 +94,8 @@ def _windows(written: RsepqlQuery) -> Iterator[StreamWindow]:
 
 
 def _streams(written: RsepqlQuery) -> Iterator[Stream]:
+    if not written.streams:
+        yield Stream("*", EVERY_STREAM)
     seen: set[str] = set()
     for clause in written.streams:
         iri = _iri(clause.iri)

@@ -118,7 +118,7 @@ class Writing:
     def finish(self) -> None:
         """Write what is known at the end of a finite input, and what closes a document."""
         for name, query in self._names.items():
-            if query.query.form.kind == "ask" and not self.record.matches.get(name):
+            if query.query.form.once and not self.record.matches.get(name):
                 self._writers["ask"].no_match(query.name if self._several else None)
         self.close()
 
@@ -147,4 +147,4 @@ class Writing:
     @property
     def answered(self) -> bool:
         """True if all queries are ASK and have their answer."""
-        return all(q.query.form.kind == "ask" and self.record.matches.get(n) for n, q in self._names.items())
+        return all(q.query.form.once and self.record.matches.get(n) for n, q in self._names.items())

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyoxigraph import Triple
 
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import Numbering, match_identity
 from spaseq.model.terms import term_of
-from spaseq.operators.answers import Answers, answer_keys, constructed
+from spaseq.operators.answers import Answers, answer_keys, constructed, solution_labels
 from spaseq.operators.term_texts import texts_of
 from spaseq.spark.job import Job
 from spaseq.spark.output.across_buckets import NUMBERED, label_of
@@ -77,17 +78,20 @@ class AnswerRows:
         """The rows of some answers."""
         dictionary.require(answers.generation)
         form = self._task.program.query.form.kind
-        identities = self._identities(answers, dictionary)
+        triples = None
+        if form == "construct" and answers.evaluation is not None:
+            answers, identities, triples = self._evaluation_graphs(answers, dictionary)
+        else:
+            identities = self._identities(answers, dictionary)
         time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)
         columns: dict[str, pa.Array] = {}
         exact = {name: _texts(dictionary, ids) for name, ids in answers.columns.items()}
         texts = {name: shown(text) for name, text in exact.items()}
         if self._compares:
             columns |= self._route(answers, list(exact.values()), identities)
-        triples = None
-        if form == "construct":
+        if form == "construct" and triples is None:
             triples = self._triples(answers, dictionary, identities)
-        truth = pa.array([True] * len(answers), pa.bool_())
+        truth = pa.array(answers.truths, pa.bool_())
         if self._together:
             columns["query"] = pa.array([self._task.name] * len(answers), pa.string())
             columns |= {"time": time, "start": start}
@@ -158,27 +162,52 @@ class AnswerRows:
         ]
         return pa.array(rows, _EVENT)
 
-    def _triples(
-        self,
-        answers: Answers,
-        dictionary: TermDictionary,
-        identities: list[str],
-    ) -> pa.Array:
+    def _triples(self, answers: Answers, dictionary: TermDictionary, identities: list[str]) -> pa.Array:
+        graphs = [
+            self._graph(answers, row, self._label(row, identities), dictionary) for row in range(len(answers))
+        ]
+        return pa.array([_written(graph) for graph in graphs], ARROW_TRIPLES)
+
+    def _evaluation_graphs(
+        self, answers: Answers, dictionary: TermDictionary
+    ) -> tuple[Answers, list[str], pa.Array]:
+        """One answer per evaluation of a continuous query whose graph is not empty: the template over all its solutions."""
+        groups = answers.by_evaluation()
+        first = answers.take(np.array([rows[0] for rows in groups], np.intp))
+        identities = self._identities(first, dictionary)
         graphs = []
-        for row in range(len(answers)):
-            bindings = {
-                name: term_of(without_place(dictionary.ntriples(int(ids[row]))))
-                for name, ids in answers.columns.items()
-                if ids[row]
-            }
-            label = (
-                label_of(identities[row])
-                if identities
-                else f"{self._query}-{self._bucket}-{self._serial + row}{self._place}"
-            )
-            triples = constructed(self._task.program, bindings, label)
-            graphs.append([{"s": str(t.subject), "p": str(t.predicate), "o": str(t.object)} for t in triples])
-        return pa.array(graphs, ARROW_TRIPLES)
+        for place, rows in enumerate(groups):
+            label = self._label(place, identities)
+            own = solution_labels(answers, rows, lambda term: without_place(dictionary.ntriples(term)))
+            parts = [
+                self._graph(answers, row, f"{label}-{each}", dictionary)
+                for row, each in zip(rows.tolist(), own, strict=True)
+            ]
+            graphs.append(frozenset[Triple]().union(*parts))
+        kept = [place for place, graph in enumerate(graphs) if graph]
+        return (
+            first.take(np.array(kept, np.intp)),
+            [identities[place] for place in kept] if identities else [],
+            pa.array([_written(graphs[place]) for place in kept], ARROW_TRIPLES),
+        )
+
+    def _label(self, row: int, identities: list[str]) -> str:
+        """What keeps the blank nodes of a template apart."""
+        if identities:
+            return label_of(identities[row])
+        return f"{self._query}-{self._bucket}-{self._serial + row}{self._place}"
+
+    def _graph(self, answers: Answers, row: int, label: str, dictionary: TermDictionary) -> frozenset[Triple]:
+        bindings = {
+            name: term_of(without_place(dictionary.ntriples(int(ids[row]))))
+            for name, ids in answers.columns.items()
+            if ids[row]
+        }
+        return constructed(self._task.program, bindings, label)
+
+
+def _written(graph: frozenset[Triple]) -> list[dict[str, str]]:
+    return [{"s": str(t.subject), "p": str(t.predicate), "o": str(t.object)} for t in graph]
 
 
 def _texts(dictionary: TermDictionary, ids: npt.NDArray[np.int32]) -> pa.Array:

@@ -13,6 +13,7 @@ from spaseq.engine.compaction import Compaction
 from spaseq.engine.tally import mappings_of
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.mappings import MappingTable
 from spaseq.operators.event_log import digests_of
 from spaseq.planner.distribution import RouteUnit
@@ -234,7 +235,8 @@ class _Part:
 def _own(task: Task, batch: EventBatch, arrivals: Longs, place: str, streams: int) -> _Batch:
     """The events of the streams that a query declares; others do not exist for it (semantics 0)."""
     local = np.full(streams, -1, np.int16)
-    local[list(task.inputs)] = np.arange(len(task.inputs), dtype=np.int16)
+    every = task.program.streams == (EVERY_STREAM,)
+    local[list(task.inputs)] = 0 if every else np.arange(len(task.inputs), dtype=np.int16)
     numbers = local[batch.streams]
     if bool((numbers >= 0).all()):
         return _Batch(replace(batch, streams=numbers), arrivals, place)

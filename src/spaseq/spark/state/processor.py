@@ -35,8 +35,10 @@ class SequenceProcessor(StatefulProcessor):
         from spaseq.columnar.knowledge import Knowledge
 
         # That process has no broadcasts either, so the job is sent in here; it must stay small, or Spark makes a
-        # broadcast of it after all. Only the GPM stage reads background graphs.
-        small = pickle.dumps((replace(job, knowledge=Knowledge()), form))
+        # broadcast of it after all. Few operators read background graphs.
+        if not any(task.program.reads_background for task in job.tasks):
+            job = replace(job, knowledge=Knowledge())
+        small = pickle.dumps((job, form))
         self._id, self._packed = job.id, zlib.compress(small)
 
     def init(self, handle: StatefulProcessorHandle) -> None:

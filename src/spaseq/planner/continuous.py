@@ -1,0 +1,68 @@
+"""What hosts must know of a continuous query: what it asks of single events, and how it is distributed."""
+
+from __future__ import annotations
+
+from spaseq.algebra.events import ConstructForm, SelectForm
+from spaseq.algebra.expressions import Constant, Var
+from spaseq.algebra.format import format_pattern
+from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
+from spaseq.algebra.patterns import Graph
+from spaseq.algebra.scope import visible
+from spaseq.algebra.windows import Range, Unit, WindowQuery
+from spaseq.columnar.needs import parts
+from spaseq.model.forms import ResultForm
+from spaseq.windowed.inputs import Input, window_inputs
+
+
+def continuous_query(query: WindowQuery) -> OperatorQuery:
+    """A query over windows as one that an operator answers."""
+    aliases = {stream.iri: stream.alias for stream in query.streams}
+    return OperatorQuery(
+        operator="windows",
+        form=_form(query),
+        streams=query.streams,
+        patterns=tuple(
+            StreamPattern(_name(each, aliases), each.stream, each.pattern) for each in window_inputs(query)
+        ),
+        details=query,
+        reason="its windows see the events of a whole stream",
+        cure="nothing in the query changes that",
+        hears_instants=True,
+        counts_events=any(
+            isinstance(body, Range) and body.unit is not Unit.TIME
+            for window in query.windows
+            for body in window.bodies
+        ),
+        reads_background=graphs_of(query) != ((), False),
+        template=query.form.template if isinstance(query.form, ConstructForm) else (),
+    )
+
+
+def _name(each: Input, aliases: dict[str, str]) -> str:
+    """What summaries call an input."""
+    what = "events" if each.triple is None else format_pattern(each.pattern)
+    return f"{what} of {aliases[each.stream]}"
+
+
+def _form(query: WindowQuery) -> ResultForm:
+    match query.form:
+        case SelectForm(items):
+            return ResultForm("select", tuple(item.variable.name for item in items), continuous=True)
+        case ConstructForm():
+            names = tuple(variable.name for variable in visible(query.pattern))
+            return ResultForm("construct", names, continuous=True)
+        case _:
+            return ResultForm("ask", continuous=True)
+
+
+def graphs_of(query: WindowQuery) -> tuple[tuple[str, ...], bool]:
+    """The background graphs that a query names, and whether it reads all of them."""
+    windows = {window.name for window in query.windows}
+    named = [
+        part.name.term.value
+        for part in parts(query.pattern)
+        if isinstance(part, Graph) and isinstance(part.name, Constant)
+    ]
+    every = any(isinstance(part, Graph) and isinstance(part.name, Var) for part in parts(query.pattern))
+    found = (*query.default_graphs, *(query.named_graphs or ()), *(n for n in named if n not in windows))
+    return tuple(dict.fromkeys(found)), every and query.named_graphs is None

@@ -1,0 +1,115 @@
+"""Every spec of queries over windows on Spark: over finite inputs, and in micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from spaseq import spark as sps
+from spaseq.algebra.operator_query import OperatorQuery
+from spaseq.algebra.windows import WindowQuery
+from spaseq.model.forms import EVERY_STREAM
+from spaseq.model.matches import Match
+from spaseq.planner.compiled import CompiledQuery, compile_query
+from spaseq.planner.continuous import continuous_query
+from spaseq.testing import Case, Host, check, load_all
+from support.engine_hosts import disordered
+from support.spark_trials import Together, event_row, events_frame, matches_by_query, stream_in_batches
+
+SPECS = Path(__file__).resolve().parents[1] / "spec"
+CASES = [case for case in load_all(SPECS, "rsepql") if case.expected is not None]
+EVERYTHING = [case for case in CASES if compile_query(case.query, "rsepql").streams[0].iri == EVERY_STREAM]
+"""Cases that read every stream, so they cannot share a job with others."""
+
+Found = Callable[[int], dict[str, list[Match]]]
+
+
+def _own_streams(query: CompiledQuery, mark: str) -> CompiledQuery:
+    """The query over streams whose names end in a mark."""
+    assert isinstance(query.source, OperatorQuery)
+    assert isinstance(query.source.details, WindowQuery)
+    windows = query.source.details
+    streams = tuple(replace(stream, iri=stream.iri + mark) for stream in windows.streams)
+    moved = tuple(replace(window, stream=window.stream + mark) for window in windows.windows)
+    source = continuous_query(replace(windows, streams=streams, windows=moved))
+    return replace(query, source=source, streams=streams, patterns=source.patterns)
+
+
+def _together(cases: list[Case], *, late: bool = False) -> Together:
+    """The cases as one job; their background graphs are the same."""
+    queries, events, knowledge = {}, [], {}
+    for number, case in enumerate(cases):
+        mark = f"/fact{number}" if len(cases) > 1 else ""
+        query = compile_query(case.query, "rsepql", name=case.id)
+        queries[case.id] = _own_streams(query, mark) if mark else query
+        own = disordered(case.events, 5_000_000) if late else case.events
+        events += [(f"{event.stream}{mark}", event) for event in own]
+        knowledge |= case.knowledge
+    if cases == EVERYTHING:
+        events = [(EVERY_STREAM, event) for _, event in events]
+    return Together(queries, events, knowledge)
+
+
+JOBS = [[case for case in CASES if case not in EVERYTHING], *([case] for case in EVERYTHING)]
+
+
+@pytest.fixture(scope="module")
+def batch(spark: SparkSession) -> Found:
+    """The answers to all cases with so many partitions, computed once."""
+    known: dict[int, dict[str, list[Match]]] = {}
+
+    def of(partitions: int) -> dict[str, list[Match]]:
+        if partitions not in known:
+            known[partitions] = {}
+            for job in map(_together, JOBS):
+                rows = [event_row(stream, event) for stream, event in job.events]
+                events = events_frame(spark, rows, partitions)
+                frame = sps.match_all(
+                    job.queries, events, job.knowledge, provenance=True, partitions=partitions
+                )
+                known[partitions] |= matches_by_query(frame)
+        return known[partitions]
+
+    return of
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("partitions", [1, 7])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_windows_on_spark(case: Case, partitions: int, batch: Found) -> None:
+    """The host gives what the spec file says, however the input is spread."""
+    check(
+        case, Host(f"spark, {partitions} partitions", lambda query, *_: batch(partitions).get(query.name, []))
+    )
+
+
+@pytest.fixture(scope="module")
+def stream(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Found:
+    """The answers to all cases in so many micro-batches, computed once."""
+    known: dict[int, dict[str, list[Match]]] = {}
+
+    def of(batches: int) -> dict[str, list[Match]]:
+        if batches not in known:
+            known[batches] = {}
+            for cases in JOBS:
+                folder = tmp_path_factory.mktemp(f"windows-{batches}")
+                job = _together(cases, late=True)
+                answers, _ = stream_in_batches(spark, job, folder, batches, 6_000_000)
+                known[batches] |= answers
+        return known[batches]
+
+    return of
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("batches", [4])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_windows_on_a_stream(case: Case, batches: int, stream: Found) -> None:
+    """The host gives what the spec file says, however the input is cut."""
+    check(
+        case, Host(f"spark, {batches} micro-batches", lambda query, *_: stream(batches).get(query.name, []))
+    )

@@ -85,7 +85,7 @@ _OPTIONS = (
     _option(
         "--language",
         metavar="NAME",
-        help="The language of the queries (spaseq); default by the extension of their files, else by their words.",
+        help="The language of the queries (spaseq, rsepql); default by the extension of their files, else by their words.",
     ),
     _option(
         "--format",

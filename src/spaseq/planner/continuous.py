@@ -40,7 +40,7 @@ def continuous_query(query: WindowQuery) -> OperatorQuery:
 
 def _name(each: Input, aliases: dict[str, str]) -> str:
     """What summaries call an input."""
-    what = "events" if each.triple is None else format_pattern(each.pattern)
+    what = "events" if each.triple is None else format_pattern(each.pattern).removesuffix(" .")
     return f"{what} of {aliases[each.stream]}"
 
 

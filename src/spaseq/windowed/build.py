@@ -48,6 +48,7 @@ from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.inputs import Input, by_place, window_triples
 from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
+from spaseq.windowed.report import outer_operators
 from spaseq.windowed.timed import Ids, TimedRows
 from spaseq.windowed.views import (
     BackgroundView,
@@ -79,6 +80,13 @@ class Anew:
 
     part: Pattern
     reason: str
+
+
+def parts_anew(query: WindowQuery) -> tuple[Anew, ...]:
+    """The parts of a query that no view follows."""
+    builder = ViewBuilder(query, TermDictionary(), Knowledge())
+    builder.build(outer_operators(query.pattern)[0])
+    return tuple(builder.anew)
 
 
 class _NotFollowed(Exception):

@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spaseq.algebra.format import format_pattern
 from spaseq.algebra.operator_query import OperatorQuery
+from spaseq.algebra.windows import Emission, Everything, WindowQuery
 from spaseq.errors import InvalidArgument
+from spaseq.languages.rsepql.lengths import format_length
+from spaseq.languages.rsepql.printer import format_window
+from spaseq.windowed.build import parts_anew
 
 if TYPE_CHECKING:
     from spaseq.planner.compiled import CompiledQuery
+
+
+def _window_facts(query: WindowQuery) -> Iterator[tuple[str, list[str]]]:
+    """What is particular to a continuous query: its windows, when it is evaluated, what is reported, what is evaluated anew."""
+    yield (
+        "window",
+        [
+            f"{'default graph' if each.name in query.default_windows else f'<{each.name}>'} over <{each.stream}> "
+            f"{'so far' if each.bodies == (Everything(),) else format_window(each.bodies)}"
+            for each in query.windows
+        ],
+    )
+    report = query.report
+    every = "" if report.every is None else f" {format_length(report.every)}"
+    content = " where some window has content" if report.non_empty else ""
+    reported = {
+        Emission.RSTREAM: "all solutions",
+        Emission.ISTREAM: "what is new since the evaluation before",
+        Emission.DSTREAM: "what is gone since the evaluation before",
+    }
+    yield "evaluated", [f"{report.trigger.value}{every}{content}"]
+    yield "reported", [f"{query.emission.value}: {reported[query.emission]}"]
+    anew = parts_anew(query)
+    found = [f"{format_pattern(each.part)}: {each.reason}" for each in anew]
+    yield "anew", found or ["nothing: every part is followed incrementally"]
 
 
 def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - the public name
@@ -19,6 +49,10 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
     results = [f"?{name}" for name in query.form.variables]
     streams = [f"{stream.alias} <{stream.iri}>" for stream in query.streams]
     patterns = [f"{each.name} on <{each.stream}>: {format_pattern(each.pattern)}" for each in query.patterns]
+    details = query.source.details
+    windows = dict(_window_facts(details)) if isinstance(details, WindowQuery) else {}
+    if windows:
+        patterns = [each.name for each in query.patterns]
     keys = [f"?{name}" for name in query.distribution.variables]
     warnings = [warning.message for warning in query.warnings]
     if format == "json":
@@ -29,6 +63,7 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
             "streams": streams,
             "patterns": patterns,
             "operator": query.source.operator,
+            **windows,
             "distribution": {"by": keys, "reason": query.distribution.reason},
             "warnings": warnings,
         }
@@ -42,6 +77,7 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
         *(f"stream    {stream}" for stream in streams),
         *(f"pattern   {pattern}" for pattern in patterns),
         f"operator  {query.source.operator}",
+        *(f"{name:<9} {line}" for name, lines in windows.items() for line in lines),
         f"by        {' '.join(keys) or 'one worker'}: {query.distribution.reason}",
         *(f"warning   {warning}" for warning in warnings),
     ]

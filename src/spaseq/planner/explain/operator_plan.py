@@ -12,7 +12,6 @@ from spaseq.algebra.windows import Emission, Everything, WindowQuery
 from spaseq.errors import InvalidArgument
 from spaseq.languages.rsepql.lengths import format_length
 from spaseq.languages.rsepql.printer import format_window
-from spaseq.windowed.build import parts_anew
 
 if TYPE_CHECKING:
     from spaseq.planner.compiled import CompiledQuery
@@ -38,6 +37,8 @@ def _window_facts(query: WindowQuery) -> Iterator[tuple[str, list[str]]]:
     }
     yield "evaluated", [f"{report.trigger.value}{every}{content}"]
     yield "reported", [f"{query.emission.value}: {reported[query.emission]}"]
+    from spaseq.windowed.build import parts_anew  # loads columns
+
     anew = parts_anew(query)
     found = [f"{format_pattern(each.part)}: {each.reason}" for each in anew]
     yield "anew", found or ["nothing: every part is followed incrementally"]

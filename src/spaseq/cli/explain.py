@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from spaseq.cli.query_files import WRONG, UnreadableQuery, compile_or_exit, show_problem
+from spaseq.errors import InvalidArgument
 
 FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 
@@ -23,7 +24,11 @@ def explain(query: str, style: str, output: str | None) -> None:
     The plan: the query rewritten, its automaton, what joins and what is stateful in each step, how it
     would be distributed and why, and warnings. `svg` is the drawn automaton alone, `html` one page with everything that needs no network.
     """
-    plan = compile_or_exit(query).explain(style)
+    try:
+        plan = compile_or_exit(query).explain(style)
+    except InvalidArgument as error:  # a format that draws an automaton, for a query that has none
+        show_problem(error)
+        raise SystemExit(WRONG) from None
     if output is None:
         click.echo(plan, nl=False)
         return

@@ -162,6 +162,15 @@ def test_a_place_that_cannot_be_written_is_one_sentence(write: Write) -> None:
     )
 
 
+def test_a_format_that_draws_an_automaton_is_refused_for_a_query_without_one() -> None:
+    """A continuous query has windows; text and JSON show them."""
+    query = "SELECT * FROM STREAM <urn:s> [RANGE 10s STEP 5s] WHERE { ?s <urn:p> ?o }"
+    done = run("explain", "-", "--format", "svg", given=query)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: the format svg draws an automaton")
+    assert "[RANGE 10s STEP 5s]" in run("explain", "-", given=query).stdout
+
+
 def test_explain_of_a_wrong_query_shows_its_errors(write: Write) -> None:
     """The same frames as check, status 2."""
     done = run("explain", write(WRONG))

@@ -99,8 +99,6 @@ def findings(title: str, text: str) -> list[Diagnostic]:
 
 
 CATALOGUE = catalogue()
-SHOWN = [kind for kind in CATALOGUE if not kind.code.startswith("SPQ7")]
-"""What the page lists: no command takes queries over windows yet, so their errors are not shown to users."""
 EXAMPLES = examples()
 
 
@@ -122,12 +120,11 @@ def page() -> str:
     ]
     lines += [
         f"| [{k.code}](#{k.code.lower()}-{k.__name__.lower()}) | {k.__name__} | {_meaning(k)} |"
-        for k in SHOWN
+        for k in CATALOGUE
     ]
-    shown = [group for group in GROUPS if any(kind.code.startswith(group[0]) for kind in SHOWN)]
-    for prefix, title, note in shown:
+    for prefix, title, note in GROUPS:
         lines += ["", f"## {title}", "", note]
-        for kind in SHOWN:
+        for kind in CATALOGUE:
             if kind.code.startswith(prefix):
                 lines += ["", *_entry(kind)]
     return "\n".join(lines) + "\n"
@@ -145,7 +142,7 @@ def _entry(kind: type[Diagnostic]) -> list[str]:
         headline = found.render().splitlines()
         shown = [headline[0], *(line for line in headline if line.startswith("help"))]
         return [*lines, f"Example: {title}.", "", "```text", *shown, "```"]
-    label = title.removeprefix("sparql: ")
+    label = title.removeprefix("sparql: ").removeprefix("rsepql: ")
     return [*lines, f"Example: {label}.", "", "```sparql", text, "```", "", "```text", found.render(), "```"]
 
 

@@ -108,7 +108,7 @@ def _request(given: Arguments) -> RunRequest:
             "standard input cannot be a query and a stream at once; put the query in a file"
         )
     queries = _queries(given)
-    names = {name for item in queries for s in item.query.streams for name in (s.alias, s.iri)}
+    names = {name for item in queries for s in item.query.streams for name in s.names}
     graphs = {iri for item in queries for iri in item.query.knowledge[0]}
     if given["follow"] and given["layout"] == "dataset":
         raise InvalidArgument(

@@ -85,7 +85,7 @@ _OPTIONS = (
     _option(
         "--language",
         metavar="NAME",
-        help="The language of the queries (spaseq, rsepql); default by the extension of their files, else by their words.",
+        help="The language of the queries: spaseq, or rsepql for RSP-QL and C-SPARQL; default by the extension of their files, else by their words.",
     ),
     _option(
         "--format",

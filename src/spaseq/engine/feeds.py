@@ -179,7 +179,7 @@ def pushed_batches(
 
 def _plain(event: Event | GraphEvent, stream: Stream, dictionary: TermDictionary) -> GraphEvent:
     """The event under its stream's IRI, its blank nodes local."""
-    if event.stream not in (stream.alias, stream.iri):
+    if event.stream not in stream.names:
         raise InvalidArgument(
             f"an event of the stream `{event.stream}` is among those of `{stream.alias}` <{stream.iri}>"
         )

@@ -43,7 +43,7 @@ def resolve_streams(
 ) -> dict[str, list[Given]]:
     """Inputs by the IRI of their stream, in order of declaration.
 
-    A name is the alias or the IRI of a declared stream. A name that no query declares and a declared stream
+    A name is the alias or the IRI of a declared stream, or another of its names. A name that no query declares and a declared stream
     without input are errors.
     """
     inputs: dict[str, list[Given]] = {stream.iri: [] for stream in declared_streams(queries)}
@@ -59,9 +59,9 @@ def resolve_streams(
 
 
 def stream_iri(name: str, queries: Sequence[NamedQuery]) -> str:
-    """The IRI of the stream that an alias or an IRI names in some queries."""
+    """The IRI of the stream that a name means in some queries."""
     streams = [(item, stream) for item in queries for stream in item.query.streams]
-    found = {stream.iri: item for item, stream in streams if name in (stream.alias, stream.iri)}
+    found = {stream.iri: item for item, stream in streams if name in stream.names}
     if len(found) == 1:
         return next(iter(found))
     if found:

@@ -15,10 +15,16 @@ EVERY_STREAM: Final = "urn:spaseq:every-stream"
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """A stream of a query: its name in the text, and its IRI."""
+    """A stream of a query: its name in the text, its IRI, and how a user may call it besides."""
 
     alias: str
     iri: str
+    also: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that the stream may be called."""
+        return (self.alias, self.iri, *self.also)
 
 
 @dataclass(frozen=True, slots=True)

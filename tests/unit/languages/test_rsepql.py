@@ -200,6 +200,17 @@ def test_defaults_follow_from_the_windows(sources: str, report: ReportPolicy, em
     assert (query.report, query.emission) == (report, emission)
 
 
+def test_a_stream_may_be_called_by_its_local_name() -> None:
+    """By its IRI, as the query writes it, or by the last part of its IRI if no other stream ends alike."""
+    windows = "FROM NAMED WINDOW <w{0}> ON {1} [RANGE 1s]"
+    names = (":a", "<http://ex.org/b>", "<http://ex.org/x/c>", "<http://ex.org/y/c>")
+    sources = " ".join(windows.format(number, name) for number, name in enumerate(names))
+    where = " ".join(f"WINDOW <w{number}> {{ ?a ?b ?c }}" for number in range(4))
+    text = f"PREFIX : <http://ex.org/> SELECT * {sources} {{ {where} }}"
+    assert [stream.names[2:] for stream in compile_windows(text).streams] == [("a",), ("b",), (), ()]
+    assert compile_windows(text).streams[0].names[:2] == (":a", "http://ex.org/a")
+
+
 CITY = "http://www.insight-centre.org/dataset/SampleEventService#"
 PARKING = f"""
 select ?ob1  ?ob2 ?v1 #?lat

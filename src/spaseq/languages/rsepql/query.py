@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, assert_never
@@ -94,14 +96,19 @@ def _windows(written: RsepqlQuery) -> Iterator[StreamWindow]:
 
 
 def _streams(written: RsepqlQuery) -> Iterator[Stream]:
+    """Each stream once, under its IRI, the name that the query writes first, and its local name if that is unique."""
     if not written.streams:
         yield Stream("*", EVERY_STREAM)
-    seen: set[str] = set()
-    for clause in written.streams:
-        iri = _iri(clause.iri)
-        if iri not in seen:
-            seen.add(iri)
-            yield Stream(clause.iri.written.strip("<>") or iri, iri)
+    spelled = {_iri(clause.iri): clause.iri.written.strip("<>") for clause in reversed(written.streams)}
+    locals_ = Counter(map(_local, spelled))
+    for iri in dict.fromkeys(_iri(clause.iri) for clause in written.streams):
+        local = _local(iri)
+        yield Stream(spelled[iri] or iri, iri, (local,) if local and locals_[local] == 1 else ())
+
+
+def _local(iri: str) -> str:
+    """The last part of an IRI: a stream may be called so if no other stream of the query ends alike."""
+    return re.split("[#/:]", iri)[-1]
 
 
 def _default_report(written: RsepqlQuery, windows: tuple[StreamWindow, ...]) -> ReportPolicy:

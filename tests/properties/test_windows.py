@@ -28,10 +28,13 @@ from spaseq.model.events import GraphEvent, localised
 from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
+from spaseq.planner import compile_query
 from spaseq.reference.continuous import answer_at, window_answers
 from spaseq.reference.evaluations import Evaluation, evaluations
 from spaseq.reference.sparql import Solution
+from spaseq.testing import Host, reference_host
 from support.continuous import followed_answers
+from support.engine_hosts import ENGINE_HOSTS
 from support.window_scenarios import HALF, WindowScenario, window_scenarios
 
 FEWER = settings(max_examples=settings.default.max_examples // 2)
@@ -297,3 +300,14 @@ def _shown(match: Match) -> tuple[object, ...]:
     bindings = tuple(sorted((name, plain(term)) for name, term in match.bindings.items()))
     triples = None if match.triples is None else tuple(sorted(map(plain, match.triples)))
     return match.time, match.start, bindings, triples, match.boolean
+
+
+@FEWER
+@given(window_scenarios(), st.sampled_from(ENGINE_HOSTS))
+def test_the_engine_reports_what_the_reference_does(scenario: WindowScenario, host: Host) -> None:
+    """All at once, in pieces, restored after every event, out of order: the same lines, and the same identities."""
+    query = compile_query(scenario.query, "rsepql")
+    wanted = list(reference_host.run(query, scenario.events, scenario.knowledge))
+    found = list(host.run(query, scenario.events, scenario.knowledge))
+    assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
+    assert Counter(match.identity for match in found) == Counter(match.identity for match in wanted)

@@ -17,7 +17,13 @@ from spaseq.algebra.expressions import Aggregate, Expression, Term, Var
 from spaseq.columnar.expressions import ids, needs_events
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.kernels.exact import aggregate_numbers
-from spaseq.columnar.kernels.numbers import encode_integers, encode_numbers, numbers_of, total
+from spaseq.columnar.kernels.numbers import (
+    encode_averages,
+    encode_integers,
+    encode_numbers,
+    numbers_of,
+    total,
+)
 from spaseq.columnar.kernels.strings import check_length
 from spaseq.columnar.order import ranks
 from spaseq.columnar.table import Ids, Rows, Table, codes, row_codes
@@ -103,10 +109,13 @@ def _picked(ranked: npt.NDArray[np.int64], owners: Groups, terms: Ids, count: in
 
 def _computed(item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Frame) -> Ids:
     """SUM and AVG, on columns if they can; GROUP_CONCAT, whose result has no language whatever its strings have."""
-    if item.name == "SUM":
+    many = np.bincount(owners, minlength=count)
+    if item.name == "SUM" or (item.name == "AVG" and bool(many.all())):
         added = total(numbers_of(terms, frame.functions), owners, count)
-        if added is not None:
+        if added is not None and item.name == "SUM":
             return encode_numbers(added, added.known, frame.functions)
+        if added is not None:
+            return encode_averages(added, many, frame.functions)
     order = np.argsort(owners, kind="stable")
     bounds = np.searchsorted(owners[order], np.arange(count + 1))
     decoded = frame.dictionary.decode_many(terms[order])

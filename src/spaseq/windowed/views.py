@@ -483,4 +483,9 @@ class GroupView(View):
         if moved is None:
             return
         self._group_of = self._group_of[moved >= 0]
+        if self._keys:
+            kept = self._there.copy()
+            kept[self._group_of] = True
+            self._group_of = self._groups.keep(kept)[self._group_of]
+            self._there, self._result = self._there[kept], self._result[kept]
         self.rebuild()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 from pyoxigraph import Literal, NamedNode
 
 from spaseq.algebra.expressions import Aggregate, Expression, Term, Var
@@ -14,6 +15,14 @@ from spaseq.columnar.aggregation import solve_group
 from spaseq.columnar.expressions import holds, ids
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.kernels.cache import cache_of
+from spaseq.columnar.kernels.numbers import (
+    Numbers,
+    encode_averages,
+    encode_integers,
+    encode_numbers,
+    numbers_of,
+    summable,
+)
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.order import sliced, sorted_rows
 from spaseq.columnar.solve import solve
@@ -21,6 +30,7 @@ from spaseq.columnar.table import Ids, Mask, Table, distinct
 from spaseq.columnar.views import Views
 from spaseq.model.batch import EMPTY
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.values import Kind
 from spaseq.temporal.instants import XSD, format_instant
 
 _DATE_TIME = NamedNode(XSD + "dateTime")
@@ -69,6 +79,40 @@ class RowEvaluator:
         found = solve_group(Table(owners, dict(columns), len(owners)), named, aggregates, frame)
         assert found.events is not None
         return found.events, found.columns
+
+    def decimal_places(self, terms: Ids) -> int:
+        """The most decimal places that integers and decimals among some terms have."""
+        return int(numbers_of(terms, cache_of(self._dictionary)).scale.max(initial=0))
+
+    def summands(self, terms: Ids, scale: int) -> npt.NDArray[np.int64]:
+        """What terms contribute to a sum: as columns, whether each is a value, an error, a decimal, something that is not added
+        up here, and the number without the decimal point, with so many places.
+        """
+        numbers = numbers_of(terms, cache_of(self._dictionary))
+        mantissa, fits = summable(numbers, scale)
+        bound = terms != 0
+        decimal = numbers.kind == Kind.DECIMAL
+        return np.column_stack(
+            [bound, ~bound, fits & decimal, bound & ~fits, np.where(fits, mantissa, 0)]
+        ).astype(np.int64)
+
+    def integers(self, numbers: npt.NDArray[np.int64]) -> Ids:
+        """The ids of integers."""
+        return encode_integers(numbers, cache_of(self._dictionary))
+
+    def sums(
+        self,
+        mantissa: npt.NDArray[np.int64],
+        scale: int,
+        decimal: Mask,
+        many: npt.NDArray[np.int64] | None,
+    ) -> Ids:
+        """The ids of sums, or of averages of so many numbers."""
+        cache = cache_of(self._dictionary)
+        kind = np.where(decimal, np.uint8(Kind.DECIMAL), np.uint8(Kind.INTEGER))
+        whole = np.where(decimal, mantissa, mantissa // 10**scale)
+        sums = Numbers(kind, whole, np.where(decimal, scale, 0).astype(np.int64), np.zeros(len(mantissa)))
+        return encode_numbers(sums, sums.known, cache) if many is None else encode_averages(sums, many, cache)
 
     def over_knowledge(self, pattern: Graph, knowledge: Knowledge) -> Table:
         """The solutions of a pattern over background graphs."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import TypeAlias, assert_never
 
 import numpy as np
 from pyoxigraph import NamedNode
 
-from spaseq.algebra.expressions import Constant, Exists, Expression, Term, Var, conjuncts
+from spaseq.algebra.expressions import Aggregate, Constant, Exists, Expression, Term, Var, conjuncts
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
     Bgp,
@@ -46,6 +46,7 @@ from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.groups import GroupView
 from spaseq.windowed.inputs import Input, by_place, window_triples
 from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
 from spaseq.windowed.report import outer_operators
@@ -56,7 +57,6 @@ from spaseq.windowed.views import (
     DistinctView,
     ExtendView,
     FilterView,
-    GroupView,
     JoinView,
     PartnerView,
     ProjectView,
@@ -385,7 +385,15 @@ class ViewBuilder:
         missing = [name for name in names if name not in view.names]
         if missing:
             view = ProjectView(view, {name: name for name in (*view.names, *missing)})
-        return GroupView(view, names, aggregates, self._evaluator, self._count)
+        operands: list[tuple[Var, Expression]] = []
+        for variable, item in aggregates:
+            assert isinstance(item, Aggregate)
+            if item.operand is not None and not isinstance(item.operand, Var):
+                column = Var(f"{_HIDDEN}{next(self._number)}")
+                view = ExtendView(view, column.name, item.operand, self._evaluator)
+                item = replace(item, operand=column)
+            operands.append((variable, item))
+        return GroupView(view, names, tuple(operands), self._evaluator, self._count)
 
     def _graph(self, pattern: Graph, name: Node, inner: Pattern, source: ActiveGraph) -> View:
         if isinstance(name, Constant) and name.term in self._windows:

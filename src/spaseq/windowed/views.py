@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from spaseq.algebra.expressions import Expression, Var
+from spaseq.algebra.expressions import Expression
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.model.packing import Damaged
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.keeping import Keeper
@@ -23,13 +22,9 @@ from spaseq.windowed.row_table import RowTable
 from spaseq.windowed.timed import (
     NO_END,
     Counting,
-    Counts,
     Held,
     Ids,
-    KeyIndex,
-    Longs,
     Mask,
-    RowNumbers,
     Rows,
     TimedRows,
     by_name,
@@ -376,116 +371,3 @@ class PartnerView(View):
         self._table.forget(period)
         self._counting.forget()
         return stacked(result)
-
-
-class GroupView(View):
-    """One row per group of rows with equal keys, made anew when the group changes (SPARQL 1.1, 18.5.1)."""
-
-    IDS = ("_result",)
-    ARRAYS = ("_group_of", "_there")
-    TOGETHER = False
-
-    def __init__(
-        self,
-        inner: View,
-        keys: Sequence[str],
-        aggregates: tuple[tuple[Var, Expression], ...],
-        evaluator: RowEvaluator,
-        windows: int,
-    ) -> None:
-        self._inner, self._keys, self._aggregates = inner, tuple(keys), aggregates
-        self._evaluator, self._windows = evaluator, windows
-        self.names = (*keys, *(variable.name for variable, _ in aggregates))
-        self.certain = inner.certain & frozenset(keys)
-        self._held = Held(inner.names, windows)
-        self._members = Counting(len(inner.names))
-        self._groups = RowNumbers(len(keys))
-        self._group_of = np.zeros(0, np.intp)
-        self._by_group = KeyIndex()
-        self._result = np.zeros((0, len(self.names)), np.int32)
-        self._there = np.zeros(0, np.bool_)
-
-    def parts(self) -> tuple[View, ...]:
-        return (self._inner,)
-
-    def keepers(self) -> Iterator[tuple[str, Keeper]]:
-        yield from (("held", self._held), ("members", self._members), ("groups", self._groups))
-
-    def rebuild(self) -> None:
-        """Index the members by group."""
-        self._by_group = KeyIndex()
-        self._by_group.add(self._group_of.astype(np.int64), 0)
-
-    def check(self) -> None:
-        """Every member has a group."""
-        if len(self._there) != len(self._result) or (
-            len(self._group_of) and not 0 <= self._group_of.min() <= self._group_of.max() < len(self._there)
-        ):
-            raise Damaged("a row belongs to a group that is not there")
-
-    def _step(self, period: Period) -> TimedRows:
-        counts = self._members.count(self._held.step(self._inner.step(period), period))
-        self._assign_groups()
-        groups, at = self._group_of[counts.rows], counts.at
-        if not self._keys and period.first == 0:  # one group, even without rows
-            groups, at = np.append(groups, 0), np.append(at, 0)
-        touched = np.unique(np.column_stack([groups, at]), axis=0)
-        groups, at = touched[:, 0], touched[:, 1]
-        there, results = self._evaluated(groups, at, counts)
-        rows = self._changes(groups, at, there, results)
-        self._forget()
-        return rows
-
-    def _assign_groups(self) -> None:
-        known, ids = len(self._group_of), self._members.numbers.ids
-        places = [self._inner.names.index(name) for name in self._keys]
-        new = self._groups.number(ids[known:][:, places])
-        self._group_of = np.concatenate([self._group_of, new])
-        self._by_group.add(new.astype(np.int64), known)
-        count = max(len(self._groups), 0 if self._keys else 1)
-        grown = count - len(self._there)
-        self._there = np.concatenate([self._there, np.zeros(grown, np.bool_)])
-        self._result = np.concatenate([self._result, np.zeros((grown, len(self.names)), np.int32)])
-
-    def _evaluated(self, groups: Longs, at: Longs, counts: Counts) -> tuple[Mask, Ids]:
-        """Whether each group is there at an evaluation, and its row."""
-        asked, rows = self._by_group.find(groups)
-        many = counts.at_evaluation(rows, at[asked], self._members.counts)
-        order = np.argsort(asked, kind="stable")
-        asked, rows, many = asked[order], rows[order], many[order]
-        asked, rows = np.repeat(asked, many), np.repeat(rows, many)
-        columns = by_name(self._members.numbers.ids[rows], self._inner.names)
-        events, found = self._evaluator.groups(
-            columns, asked.astype(np.int32), len(groups), self._keys, self._aggregates
-        )
-        there = np.zeros(len(groups), np.bool_)
-        there[events] = True
-        results = np.zeros((len(groups), len(self.names)), np.int32)
-        results[events] = id_matrix(found, self.names, len(events))
-        return there, results
-
-    def _changes(self, groups: Longs, at: Longs, there: Mask, results: Ids) -> TimedRows:
-        """The old rows taken back, the new ones added; evaluations of a group are in order."""
-        first = np.ones(len(groups), np.bool_)
-        first[1:] = groups[1:] != groups[:-1]
-        was_there = np.where(first, self._there[groups], np.roll(there, 1))
-        was = np.where(first[:, None], self._result[groups], np.roll(results, 1, axis=0))
-        self._there[groups] = there
-        self._result[groups] = results
-        changed = (was_there != there) | (was != results).any(axis=1)
-        old, new = np.flatnonzero(changed & was_there), np.flatnonzero(changed & there)
-        ids = np.concatenate([was[old], results[new]])
-        weight = np.repeat(np.array([-1, 1]), [len(old), len(new)])
-        return lasting(by_name(ids, self.names), weight, np.concatenate([at[old], at[new]]), self._windows)
-
-    def _forget(self) -> None:
-        moved = self._members.forget()
-        if moved is None:
-            return
-        self._group_of = self._group_of[moved >= 0]
-        if self._keys:
-            kept = self._there.copy()
-            kept[self._group_of] = True
-            self._group_of = self._groups.keep(kept)[self._group_of]
-            self._there, self._result = self._there[kept], self._result[kept]
-        self.rebuild()

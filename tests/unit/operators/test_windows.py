@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from pyoxigraph import Literal, NamedNode, Triple
+from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
 
 import spaseq
+from spaseq.algebra.operator_query import OperatorQuery
+from spaseq.algebra.windows import WindowQuery
 from spaseq.errors import SpaseqError
+from spaseq.model.events import GraphEvent
+from spaseq.planner import compile_query
+from spaseq.reference.continuous import window_answers
 
 COUNT = """PREFIX : <http://e/>
 SELECT ?k (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 5s]
@@ -55,3 +62,40 @@ def test_a_damaged_state_is_refused(cut: int) -> None:
     engine.push([_event(second, "a") for second in range(20)])
     with pytest.raises(SpaseqError):
         spaseq.Engine.restore(COUNT, engine.snapshot()[:-cut])
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_running_totals_are_what_the_reference_adds_up(seed: int) -> None:
+    """Integers, decimals of more and more places, errors, unbound values and numbers too large to be added up as they come."""
+    chance = random.Random(seed)
+    window = chance.choice(["RANGE 4s STEP 2s", "RANGE 3s", "RANGE 3 EVENTS", "LND 0"])
+    head, tail = chance.choice([("?k", "GROUP BY ?k"), ("", "")])
+    query = compile_query(
+        f"PREFIX : <http://e/> SELECT {head} (COUNT(*) AS ?a) (COUNT(?v) AS ?b) (SUM(?v) AS ?c) (AVG(?v + 1) AS ?d) "
+        f"FROM NAMED WINDOW :w ON :s [{window}] WHERE {{ WINDOW :w {{ ?k :p ?x }} OPTIONAL {{ WINDOW :w {{ ?x :v ?v }} }} }} {tail}",
+        "rsepql",
+    )
+    assert isinstance(query.source, OperatorQuery)
+    events, second = [], 0
+    for _ in range(14):
+        second += chance.choice([0, 1, 1, 2])
+        item = f"<http://e/x{chance.randrange(4)}>"
+        value = chance.choice(["1", "-3", "0.5", "2.25", "0.0625", "100000000000000000", '"no number"'])
+        text = f"<http://e/k{chance.randrange(2)}> <http://e/p> {item} ."
+        if chance.random() < 0.8:
+            text += f" {item} <http://e/v> {value} ."
+        triples = frozenset(quad.triple for quad in parse(text.encode(), format=RdfFormat.TURTLE))
+        events.append(GraphEvent("http://e/s", second * 1_000_000, triples))
+    engine, found = spaseq.Engine(query), []
+    for number, event in enumerate(events):
+        found += engine.push(event)
+        if number % 5 == 4:
+            engine = spaseq.Engine.restore(query, engine.snapshot())
+    found += engine.finish()
+    assert isinstance(query.source.details, WindowQuery)
+    wanted = window_answers(query.source.details, events)
+    assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
+
+
+def _shown(match: spaseq.Match) -> tuple[object, ...]:
+    return match.time, match.start, tuple(sorted((name, str(term)) for name, term in match.bindings.items()))

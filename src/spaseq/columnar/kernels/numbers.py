@@ -31,6 +31,8 @@ _TENS: Final[Longs] = np.array([10**power for power in range(19)], dtype=np.int6
 _ROOM: Final = float(2**62)
 _EXACT: Final = float(2**53)
 _DIGITS: Final = 18
+_SUMMAND: Final = 2**38
+"""Below this, 2**24 numbers can be added without a look at the sum."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,6 +174,13 @@ def total(numbers: Numbers, owners: npt.NDArray[np.intp], count: int) -> Numbers
     sums[whole] //= _TENS[places]
     scale[whole] = 0
     return Numbers(kind, sums, scale, np.zeros(count))
+
+
+def summable(numbers: Numbers, scale: int) -> tuple[Longs, Mask]:
+    """Integers and decimals without the decimal point, with so many places, and which are so small that millions can be added."""
+    exact = (numbers.kind != 0) & (numbers.kind <= _DECIMAL) & (numbers.scale <= scale)
+    mantissa, fits = _scaled(numbers.mantissa, np.where(exact, scale - numbers.scale, 0))
+    return mantissa, exact & fits & (np.abs(mantissa) < _SUMMAND)
 
 
 def sort_keys(numbers: Numbers) -> Longs | Doubles | None:

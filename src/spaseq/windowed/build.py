@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import TypeAlias, assert_never
+from typing import assert_never
 
 import numpy as np
 from pyoxigraph import NamedNode
@@ -91,9 +91,6 @@ def parts_anew(query: WindowQuery) -> tuple[Anew, ...]:
 
 class _NotFollowed(Exception):
     """No view follows this pattern."""
-
-
-_Views: TypeAlias = Sequence[View]
 
 
 class ViewBuilder:
@@ -212,7 +209,13 @@ class ViewBuilder:
 
     def _bgp(self, triples: Sequence[TriplePattern], filters: list[Expression], source: ActiveGraph) -> View:
         """The join of all triple patterns, connected ones first; filters run as soon as their variables are there."""
-        waiting = [self._triple(triple, source) for triple in triples]
+        # A path of unbounded length is evaluated anew by itself; what it joins with is followed.
+        waiting = [
+            self._view(Bgp((triple,)), source)
+            if len(triples) > 1 and triple.is_path
+            else self._triple(triple, source)
+            for triple in triples
+        ]
         if not waiting:
             found: View = ConstantView({}, 1, self._count)
         else:

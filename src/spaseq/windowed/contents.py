@@ -1,7 +1,7 @@
 """The triples of a window as they come and go: the set union of its events' graphs (semantics 3.2).
 
-The triples are those of one triple pattern, as its solutions: one per triple. A triple that several events carry is there once, and until the last of them leaves. It is then several rows, each of
-which begins when the one before it ends.
+The triples are those of one triple pattern, as its solutions: one per triple. A triple that several events carry is there once,
+and until the last of them leaves: it has a row per event, and each row begins when the one before it ends.
 """
 
 from __future__ import annotations

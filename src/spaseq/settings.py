@@ -101,6 +101,11 @@ class Settings:
     slice_evaluations: int = _threshold(
         1 << 14, 2, "evaluations of a continuous query that are handled at a time"
     )
+    totalled_rows: int = _threshold(
+        1 << 24,
+        3,
+        "rows of a group from which its sums are made anew: more could be too much for running totals",
+    )
     reevaluated_triples: int = _threshold(
         1 << 20, 20, "triples of all contents of windows that are evaluated anew at a time"
     )

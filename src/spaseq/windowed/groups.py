@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from spaseq.algebra.expressions import Aggregate, Expression, Var
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.packing import Damaged
+from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import (
@@ -29,9 +29,6 @@ from spaseq.windowed.timed import (
     lasting,
 )
 from spaseq.windowed.views import View
-
-_MANY: Final = 2**24
-"""So many summands always fit a sum (`spaseq.columnar.kernels.numbers.summable`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,7 @@ class RunningTotals:
         table = running[last] + base[(np.cumsum(begins) - 1)[last]]
         self._table[groups[last]] = table  # the last evaluation of a group stays
         totals = Totals(table)
-        known = totals.many < _MANY
+        known = totals.many < settings().totalled_rows
         for name, summed in self._aggregates:
             if summed is not None and name != "COUNT":
                 values, errors, _, others, _ = totals.of(summed)

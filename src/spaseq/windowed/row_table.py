@@ -88,6 +88,7 @@ class RowTable(Keeper):
             kept = np.sort(order[starts][sums != 0])
         self.ids, self.weight, self.since, self.ends = ids[kept], weight[kept], since[kept], ends[kept]
         self.rebuild()
+        self._kept = self._count
 
     def trim(self) -> None:
         """Give up spare room."""
@@ -96,6 +97,6 @@ class RowTable(Keeper):
 
     def rebuild(self) -> None:
         """Index the rows anew."""
-        self._count = self._kept = len(self.weight)
+        self._count = len(self.weight)
         self._index = KeyIndex()
         self._index.add(keys_of(self.ids[:, self._key]), 0)

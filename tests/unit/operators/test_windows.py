@@ -31,8 +31,8 @@ def _label(text: str) -> list[Triple]:
 
 
 def test_keys_that_come_once_leave_nothing_behind(change_settings: Callable[..., None]) -> None:
-    """Groups, partners and triples that left their window are forgotten, so an endless stream fits."""
-    change_settings(forgotten_rows=20, forgotten_events=20)
+    """Groups, partners and triples that left their window are forgotten, also where the dictionary is compacted in between."""
+    change_settings(forgotten_rows=20, forgotten_events=20, compacted_terms=4)
     engine = spaseq.Engine(COUNT)
     sizes = []
     for second in range(600):

@@ -36,6 +36,7 @@ from spaseq.algebra.patterns import (
     Filter,
     Graph,
     Group,
+    IntervalJoin,
     Inverse,
     Join,
     LeftJoin,
@@ -50,6 +51,7 @@ from spaseq.algebra.patterns import (
     PathSequence,
     Pattern,
     Project,
+    Relation,
     Slice,
     TriplePattern,
     Union,
@@ -90,6 +92,14 @@ def format_pattern(pattern: Pattern) -> str:
             return f"GRAPH {_node(name)} {_braced(inner)}"
         case Group() | OrderBy() | Project() | Distinct() | Slice():
             return f"{{ {format_select(pattern)} }}"
+        case IntervalJoin(left, right, relation, condition):
+            guard = "" if condition is None else f" FILTER({format_expression(condition)})"
+            first = (
+                f"{{ {_optional_body(left)}{guard} }}" if relation is Relation.OPTIONALSEQ else _braced(left)
+            )
+            equals = relation is Relation.EQUALSOPTIONAL
+            second = f"{{ {_optional_body(right)}{guard} }}" if equals else _braced(right)
+            return f"{first} {relation.value} {second}"
         case _:
             assert_never(pattern)
 
@@ -162,7 +172,7 @@ def _before(pattern: Pattern) -> str:
 
 def _operand(pattern: Pattern) -> str:
     """A right operand of Join: triples and braces stand alone, anything else could take in its left side."""
-    if isinstance(pattern, (Bgp, Union, Graph, Values)):
+    if isinstance(pattern, (Bgp, Union, Graph, Values, IntervalJoin)):
         return format_pattern(pattern)
     return _braced(pattern)
 

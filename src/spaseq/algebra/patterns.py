@@ -7,6 +7,7 @@ matter: `spaseq.algebra.events`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeAlias
 
 from spaseq.algebra.expressions import Constant, Expression, PatternNode, Term, Var
@@ -187,6 +188,27 @@ class Slice(PatternNode):
     limit: int | None = None
 
 
+class Relation(Enum):
+    """How the intervals of two solutions must lie for `IntervalJoin`, and which side may be missing (semantics 2.3)."""
+
+    SEQ = "SEQ"
+    EQUALS = "EQUALS"
+    OPTIONALSEQ = "OPTIONALSEQ"
+    """The left side is optional."""
+    EQUALSOPTIONAL = "EQUALSOPTIONAL"
+    """The right side is optional."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoin(PatternNode):
+    """A join over time, which only EP-SPARQL has; ``condition`` are the own filters of an optional side, or None."""
+
+    left: Pattern
+    right: Pattern
+    relation: Relation
+    condition: Expression | None = None
+
+
 Pattern: TypeAlias = (
     Bgp
     | Join
@@ -202,4 +224,5 @@ Pattern: TypeAlias = (
     | Project
     | Distinct
     | Slice
+    | IntervalJoin
 )

@@ -28,12 +28,14 @@ from spaseq.algebra.patterns import (
     Filter,
     Graph,
     Group,
+    IntervalJoin,
     Join,
     LeftJoin,
     Minus,
     OrderBy,
     Pattern,
     Project,
+    Relation,
     Slice,
     TriplePattern,
     Union,
@@ -68,7 +70,7 @@ def _in_scope(pattern: Pattern) -> Iterator[str]:
         case Bgp(triples):
             for triple in triples:
                 yield from triple_variables(triple)
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right):
+        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | IntervalJoin(left, right):
             yield from _in_scope(left)
             yield from _in_scope(right)
         case Minus(left, _):
@@ -101,6 +103,9 @@ def certainly_bound(pattern: Pattern) -> frozenset[str]:
             return certainly_bound(left) | certainly_bound(right)
         case LeftJoin(left, _) | Minus(left, _):
             return certainly_bound(left)
+        case IntervalJoin(left, right, relation):
+            first = frozenset[str]() if relation is Relation.OPTIONALSEQ else certainly_bound(left)
+            return first if relation is Relation.EQUALSOPTIONAL else first | certainly_bound(right)
         case Union(left, right):
             return certainly_bound(left) & certainly_bound(right)
         case Filter(inner) | OrderBy(inner) | Distinct(inner) | Slice(inner):
@@ -160,7 +165,7 @@ def lowered(node: PatternNode) -> Pattern:
         node,
         (
             Bgp, Join, LeftJoin, Union, Minus, Filter, Extend, Values,
-            Graph, Group, OrderBy, Project, Distinct, Slice,
+            Graph, Group, OrderBy, Project, Distinct, Slice, IntervalJoin,
         ),
     ), f"not lowered: {node!r}"  # fmt: skip
     return node
@@ -171,7 +176,7 @@ def pattern_expressions(pattern: Pattern) -> Iterator[Expression]:
     match pattern:
         case Filter(_, condition):
             yield condition
-        case LeftJoin(_, _, condition):
+        case LeftJoin(_, _, condition) | IntervalJoin(_, _, _, condition):
             if condition is not None:
                 yield condition
         case Extend(_, _, expression):
@@ -191,7 +196,13 @@ def sub_patterns(pattern: Pattern) -> tuple[Pattern, ...]:
     match pattern:
         case Bgp() | Values():
             return ()
-        case Join(left, right) | LeftJoin(left, right) | Union(left, right) | Minus(left, right):
+        case (
+            Join(left, right)
+            | LeftJoin(left, right)
+            | Union(left, right)
+            | Minus(left, right)
+            | IntervalJoin(left, right)
+        ):
             return (left, right)
         case Graph(_, inner):
             return (inner,)

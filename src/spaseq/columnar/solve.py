@@ -16,6 +16,7 @@ from spaseq.algebra.patterns import (
     Filter,
     Graph,
     Group,
+    IntervalJoin,
     Join,
     LeftJoin,
     Minus,
@@ -68,6 +69,8 @@ def solve(pattern: Pattern, frame: Frame) -> Table:
             return distinct(solve(inner, frame))
         case Slice(inner, offset, limit):
             return sliced(solve(inner, frame), offset, limit)
+        case IntervalJoin():
+            raise AssertionError("the solutions of one graph have no interval")
         case _:
             assert_never(pattern)
 

@@ -19,6 +19,7 @@ from spaseq.algebra.patterns import (
     Filter,
     Graph,
     Group,
+    IntervalJoin,
     Inverse,
     Join,
     LeftJoin,
@@ -181,6 +182,8 @@ class ViewBuilder:
                 return DistinctView(self._view(inner, source), self._count)
             case Slice():
                 raise _NotFollowed("LIMIT and OFFSET choose among all solutions")
+            case IntervalJoin():
+                raise AssertionError("the solutions of windows have no interval")
             case _:
                 assert_never(pattern)
 

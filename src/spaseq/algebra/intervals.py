@@ -1,0 +1,57 @@
+"""EP-SPARQL: patterns over triples that hold for an interval, as values that belong to no spelling of them (semantics 2).
+
+A pattern evaluates to a set of solutions with an interval. `IntervalJoin` is what SPARQL's algebra lacks; all other nodes keep
+their names and get the meaning of semantics 2.3. The functions of time are calls without arguments, named in ``TIME_FUNCTIONS``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from spaseq.algebra.events import Form
+from spaseq.algebra.patterns import OrderKey, Pattern, TriplePattern
+from spaseq.errors import NOWHERE, Span
+
+GET_DURATION: Final = "GETDURATION"
+GET_START_TIME: Final = "GETSTARTTIME"
+GET_END_TIME: Final = "GETENDTIME"
+TIME_FUNCTIONS: Final = (GET_DURATION, GET_START_TIME, GET_END_TIME)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """CONSTRUCT: for every solution that binds all variables of the template, its triples with the solution's interval.
+
+    A blank node of the template is a `Var` whose name begins with ``_:``.
+    """
+
+    template: tuple[TriplePattern, ...]
+    pattern: Pattern
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """SELECT or ASK: the solutions of a pattern that are not timeless, and what the modifiers take of them (semantics 2.6).
+
+    ``pattern`` is the WHERE clause with its groups, HAVING and the expressions of the SELECT clause, before projection: the
+    projection is the form's, so that rows which differ in dropped variables stay. ``distinct`` keeps one of equal time and
+    projected values. ``order`` orders the answers of one instant.
+    """
+
+    form: Form
+    pattern: Pattern
+    distinct: bool = False
+    order: tuple[OrderKey, ...] = ()
+    offset: int = 0
+    limit: int | None = None
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalQuery:
+    """One query over the closure of the stream under some rules; without ``asked`` its answers are what the rules produce."""
+
+    asked: Asked | None
+    rules: tuple[Rule, ...] = ()

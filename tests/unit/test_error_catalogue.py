@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from spaseq.errors import Diagnostic, QueryError, QueryWarning
+from spaseq.languages.epsparql.query import compile_intervals
 from spaseq.languages.rsepql.query import compile_windows
 from spaseq.languages.sparql import lower_query
 from spaseq.planner import compile_query
@@ -56,6 +57,7 @@ GROUPS = (
     ("SPQ5", "Sequences and repetitions", "Operators, quantifiers and functions over iterations."),
     ("SPQ6", "Windows", "Sizes and starts."),
     ("SPQ7", "Queries over windows", "Windows, streams and reports of RSP-QL and C-SPARQL."),
+    ("SPQ8", "EP-SPARQL", "Joins over time, rules and policies."),
     ("SPW", "Warnings", "The query runs, but it may not do what its author hopes."),
 )
 
@@ -92,6 +94,9 @@ def findings(title: str, text: str) -> list[Diagnostic]:
             return []
         if title.startswith("rsepql:"):
             compile_windows(text)
+            return []
+        if title.startswith("epsparql:"):
+            compile_intervals(text)
             return []
         return list(compile_query(text).warnings)
     except QueryError as error:
@@ -142,7 +147,7 @@ def _entry(kind: type[Diagnostic]) -> list[str]:
         headline = found.render().splitlines()
         shown = [headline[0], *(line for line in headline if line.startswith("help"))]
         return [*lines, f"Example: {title}.", "", "```text", *shown, "```"]
-    label = title.removeprefix("sparql: ").removeprefix("rsepql: ")
+    label = re.sub("^(sparql|rsepql|epsparql): ", "", title)
     return [*lines, f"Example: {label}.", "", "```sparql", text, "```", "", "```text", found.render(), "```"]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -11,6 +11,8 @@ import pytest
 from pyoxigraph import BlankNode, NamedNode, RdfFormat, Store
 
 from spaseq.errors import QueryError
+from spaseq.languages.epsparql.dialect import parse_epsparql
+from spaseq.languages.epsparql.printer import format_epsparql
 from spaseq.languages.rsepql.dialect import parse_rsepql
 from spaseq.languages.rsepql.printer import format_rsepql
 from spaseq.syntax import format_query, parse_sparql
@@ -87,6 +89,24 @@ def test_a_valid_query_is_one_over_everything_so_far(case: SyntaxCase) -> None:
     try:
         query = parse_rsepql(case.text, name=str(case), base="http://base.invalid/")
         assert parse_rsepql(format_rsepql(query)) == query
+    except QueryError as error:
+        found = {error.code}
+    assert found <= refused
+
+
+@pytest.mark.parametrize("case", VALID, ids=str)
+def test_a_valid_query_is_one_over_intervals(case: SyntaxCase) -> None:
+    """EP-SPARQL has all of SPARQL 1.1; FROM, SERVICE, DESCRIBE and a CONSTRUCT with LIMIT are refused by name."""
+    refused = {"SPQ401", "SPQ403"} if re.search("SERVICE|DESCRIBE", case.text, re.IGNORECASE) else set()
+    refused |= {"SPQ806"} if re.search("FROM", case.text, re.IGNORECASE) else set()
+    refused |= {"SPQ805"} if re.search("CONSTRUCT", case.text, re.IGNORECASE) else set()
+    found = set()
+    try:
+        file = parse_epsparql(case.text, name=str(case), base="http://base.invalid/")
+        assert parse_epsparql(format_epsparql(file)) == file
+        (statement,) = file.statements
+        plain = parse_sparql(case.text, str(case), "http://base.invalid/")
+        assert replace(statement, prologue=plain.prologue) == plain
     except QueryError as error:
         found = {error.code}
     assert found <= refused

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TypeAlias, assert_never
 
 from spaseq.algebra.expressions import Constant, Expression, PatternNode, Term, Var
 from spaseq.errors import NOWHERE, Span
@@ -59,6 +59,23 @@ class NegatedSet:
 
 
 Path: TypeAlias = Link | Inverse | PathSequence | PathAlternative | PathRepeat | NegatedSet
+
+
+def may_be_empty(path: Path) -> bool:
+    """True if the path has a match without any edge, which relates a term to itself."""
+    match path:
+        case PathRepeat(inner, op):
+            return op != "+" or may_be_empty(inner)
+        case PathSequence(parts):
+            return all(map(may_be_empty, parts))
+        case PathAlternative(parts):
+            return any(map(may_be_empty, parts))
+        case Inverse(inner):
+            return may_be_empty(inner)
+        case Link() | NegatedSet():
+            return False
+        case _:
+            assert_never(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
-from typing import assert_never
+from typing import TypeAlias, TypeGuard, assert_never
 
 from spaseq.algebra.expressions import (
     Aggregate,
     And,
+    Constant,
     Exists,
     Expression,
     FunctionCall,
@@ -29,6 +30,7 @@ from spaseq.algebra.patterns import (
     Filter,
     Graph,
     Group,
+    IntervalJoin,
     Join,
     LeftJoin,
     Minus,
@@ -36,9 +38,11 @@ from spaseq.algebra.patterns import (
     OrderKey,
     Pattern,
     Project,
+    Relation,
     Slice,
     Union,
     Values,
+    may_be_empty,
 )
 from spaseq.algebra.scope import visible
 from spaseq.errors import QueryError
@@ -99,11 +103,17 @@ def lower_group_parts(group: ast.GroupPattern) -> tuple[Pattern, tuple[Expressio
         return _select(group.query), ()
     pattern: Pattern = EMPTY
     filters: list[Expression] = []
+    clauses: list[_Clause] = []
     for element in group.elements:
         if isinstance(element, ast.FilterClause):
             filters.append(lower_expression(element.condition))
+        elif isinstance(element, ast.Triples) and clauses and isinstance(clauses[-1], ast.Triples):
+            # Triples after a filter still belong to the basic graph pattern before it.
+            clauses[-1] = replace(clauses[-1], triples=clauses[-1].triples + element.triples)
         else:
-            pattern = _extend_with(pattern, element)
+            clauses.append(element)
+    for clause in clauses:
+        pattern = _extend_with(pattern, clause)
     return pattern, tuple(filters)
 
 
@@ -120,27 +130,61 @@ def conjunction(filters: Iterable[Expression]) -> Expression | None:
 
 
 def join(left: Pattern, right: Pattern) -> Pattern:
-    """Join, without the unit; two basic graph patterns that meet are one."""
+    """Join, without the unit; two basic graph patterns that meet are one.
+
+    Not if one has a path that may have no edge: which terms that ranges over depends on its own basic graph pattern
+    (semantics 2.3).
+    """
     if left == EMPTY:
         return right
     if right == EMPTY:
         return left
-    if isinstance(left, Bgp) and isinstance(right, Bgp):
+    if _mergeable(left) and _mergeable(right):
         return Bgp(left.triples + right.triples)
     return Join(left, right)
 
 
-def _extend_with(
-    pattern: Pattern,
-    element: ast.Triples
+def _mergeable(pattern: Pattern) -> TypeGuard[Bgp]:
+    return isinstance(pattern, Bgp) and not any(
+        not isinstance(triple.predicate, (Var, Constant)) and may_be_empty(triple.predicate)
+        for triple in pattern.triples
+    )
+
+
+def _chain(clause: ast.UnionClause) -> Pattern:
+    """UNION and the joins over time, from the left; an optional operand's own filters are the join's (semantics 2.3)."""
+    first, *rest = clause.groups
+    relations = clause.relations or (None,) * len(rest)
+    own: tuple[Expression, ...] = ()
+    if relations and relations[0] is Relation.OPTIONALSEQ:
+        pattern, own = lower_group_parts(first)
+    else:
+        pattern = lower_group(first)
+    for relation, group in zip(relations, rest, strict=True):
+        if relation is None:
+            pattern = Union(pattern, lower_group(group))
+        elif relation is Relation.EQUALSOPTIONAL:
+            right, filters = lower_group_parts(group)
+            pattern = IntervalJoin(pattern, right, relation, conjunction(filters))
+        else:
+            pattern = IntervalJoin(pattern, lower_group(group), relation, conjunction(own))
+        own = ()
+    return pattern
+
+
+_Clause: TypeAlias = (
+    ast.Triples
     | ast.BindClause
     | ast.OptionalClause
     | ast.MinusClause
     | ast.UnionClause
     | ast.GraphClause
     | ast.ServiceClause
-    | ast.ValuesClause,
-) -> Pattern:
+    | ast.ValuesClause
+)
+
+
+def _extend_with(pattern: Pattern, element: _Clause) -> Pattern:
     """The group so far, with its next element."""
     match element:
         case ast.Triples(triples):
@@ -152,8 +196,8 @@ def _extend_with(
             return LeftJoin(pattern, right, conjunction(filters))
         case ast.MinusClause(group):
             return Minus(pattern, lower_group(group))
-        case ast.UnionClause(groups):
-            return join(pattern, reduce(Union, [lower_group(group) for group in groups]))
+        case ast.UnionClause():
+            return join(pattern, _chain(element))
         case ast.GraphClause(name, group):
             return join(pattern, Graph(name, lower_group(group)))
         case ast.ValuesClause(variables, rows):
@@ -165,8 +209,7 @@ def _extend_with(
 
 
 def _join_triples(pattern: Pattern, triples: Bgp) -> Pattern:
-    """Triples after a filter still belong to the basic graph pattern before it."""
-    if isinstance(pattern, Join) and isinstance(pattern.right, Bgp):
+    if isinstance(pattern, Join) and _mergeable(pattern.right) and _mergeable(triples):
         return Join(pattern.left, Bgp(pattern.right.triples + triples.triples))
     return join(pattern, triples)
 
@@ -207,16 +250,24 @@ def lower_query(query: ast.SparqlQuery) -> Pattern:
             assert_never(query)
 
 
+def lower_solutions(query: ast.SelectQuery | ast.AskQuery) -> tuple[Pattern, tuple[Var, ...]]:
+    """The solutions of a query in order, before projection, and the variables that it selects."""
+    where, modifiers = lower_group(query.where), query.modifiers
+    if isinstance(query, ast.AskQuery):
+        return _Solutions(where, modifiers).ordered(), ()
+    items = query.select.items
+    if items is None:
+        variables = visible(
+            where if modifiers.values is None else Join(where, lower_values(modifiers.values))
+        )
+    else:
+        variables = tuple(item.variable for item in items)
+    return _Solutions(where, modifiers, items or ()).ordered(), variables
+
+
 def _select(query: ast.SelectQuery) -> Pattern:
     select, modifiers = query.select, query.modifiers
-    where = lower_group(query.where)
-    solutions = _Solutions(where, modifiers, select.items or ())
-    pattern = solutions.ordered()
-    if select.items is None:
-        variables = visible(where if modifiers.values is None else Join(where, _values(modifiers.values)))
-    else:
-        variables = tuple(item.variable for item in select.items)
-    pattern = Project(pattern, variables)
+    pattern: Pattern = Project(*lower_solutions(query))
     if select.modifier:
         pattern = Distinct(pattern, reduced=select.modifier == "REDUCED")
     return _sliced(pattern, modifiers)
@@ -228,7 +279,8 @@ def _sliced(pattern: Pattern, modifiers: ast.Modifiers) -> Pattern:
     return Slice(pattern, modifiers.offset or 0, modifiers.limit)
 
 
-def _values(clause: ast.ValuesClause) -> Values:
+def lower_values(clause: ast.ValuesClause) -> Values:
+    """Inline data behind a query."""
     return Values(clause.variables, clause.rows)
 
 
@@ -260,7 +312,7 @@ class _Solutions:
         )
         pattern = filtered(self._grouped(), having)
         if modifiers.values is not None:
-            pattern = join(pattern, _values(modifiers.values))
+            pattern = join(pattern, lower_values(modifiers.values))
         for variable, expression in computed:
             pattern = Extend(pattern, variable, expression)
         return OrderBy(pattern, order) if order else pattern

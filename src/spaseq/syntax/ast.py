@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from spaseq.algebra.expressions import Constant, Expression, PatternNode, Term, Var
-from spaseq.algebra.patterns import TriplePattern
+from spaseq.algebra.patterns import Relation, TriplePattern
 from spaseq.errors import NOWHERE, Span
 
 # --- SPARQL: prologue and groups ----------------------------------------------------------------
@@ -74,10 +74,14 @@ class MinusClause:
 
 @dataclass(frozen=True, slots=True)
 class UnionClause:
-    """``{ … } UNION { … } …``; a nested group alone is a union of one."""
+    """``{ … } UNION { … } …``; a nested group alone is a union of one.
+
+    In EP-SPARQL a chain may also join over time: then ``relations`` has an entry for every group but the first, None for UNION.
+    """
 
     groups: tuple[GroupPattern, ...]
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    relations: tuple[Relation | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

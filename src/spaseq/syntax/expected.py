@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from spaseq.errors import Span
+from spaseq.errors import QueryError, Span
 from spaseq.syntax.built_ins import AGGREGATES, ARGUMENTS
 from spaseq.syntax.errors import BadIri, UnexpectedEnd, UnexpectedToken
 from spaseq.syntax.lalr import Rejected
@@ -89,18 +89,23 @@ class Wording:
     """How a language words its syntax errors, beyond what SPARQL's tokens need.
 
     ``words`` names its token classes; ``calls`` are those that begin a function call; ``phrases`` stand for several
-    tokens that are expected together. ``hint`` gives the cure for a rejected token, or "".
+    tokens that are expected together. ``hint`` gives the cure for a rejected token, or ""; ``error`` an error of the
+    language's own instead, or None.
     """
 
     words: Mapping[str, str] = field(default_factory=dict)
     calls: frozenset[str] = frozenset()
     phrases: tuple[tuple[str, frozenset[str]], ...] = ()
     hint: Callable[[Rejected, str], str] | None = None
+    error: Callable[[Rejected], QueryError | None] | None = None
 
 
-def syntax_error(rejected: Rejected, text: str, wording: Wording) -> UnexpectedToken | UnexpectedEnd | BadIri:
+def syntax_error(rejected: Rejected, text: str, wording: Wording) -> QueryError:
     """The error for a token that a grammar has no place for; ``text`` is the whole query."""
     token, expected = rejected.token, rejected.expected
+    own = wording.error(rejected) if wording.error is not None else None
+    if own is not None:
+        return own
     if token.type == "<" and expected & _IRI:
         return _bad_iri(text, token.start)
     words = _readable(expected, wording)

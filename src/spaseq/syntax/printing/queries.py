@@ -72,7 +72,12 @@ class Printer:
             case MinusClause(group):
                 return [f"{pad}MINUS {self.group(group, pad)}"]
             case UnionClause(groups):
-                return [pad + " UNION ".join(self.group(group, pad) for group in groups)]
+                words = [relation.value if relation else "UNION" for relation in element.relations]
+                first, *rest = (self.group(group, pad) for group in groups)
+                words = words or ["UNION"] * len(rest)
+                return [
+                    pad + first + "".join(f" {word} {group}" for word, group in zip(words, rest, strict=True))
+                ]
             case GraphClause(name, group):
                 word = "WINDOW" if element.window else "GRAPH"
                 return [f"{pad}{word} {self.names.node(name)} {self.group(group, pad)}"]

@@ -1,0 +1,73 @@
+"""The syntax of EP-SPARQL (semantics 2.1): SPARQL with joins over time, and several statements in one file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from spaseq.algebra.intervals import TIME_FUNCTIONS
+from spaseq.algebra.patterns import Relation
+from spaseq.errors import QueryError
+from spaseq.languages.epsparql.builder import EpsparqlActions
+from spaseq.languages.epsparql.checks import check_epsparql
+from spaseq.languages.epsparql.errors import BareName, OperandNeedsBraces, UpdateUnsupported
+from spaseq.languages.epsparql.tree import EpsparqlFile
+from spaseq.syntax.dialect import SPARQL_GRAMMAR, Dialect
+from spaseq.syntax.expected import Wording
+from spaseq.syntax.lalr import Rejected
+from spaseq.syntax.parser import parse_dialect
+
+_UPDATES: Final = frozenset(
+    ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
+)
+_OPERATORS: Final = frozenset(("UNION", *(relation.value for relation in Relation)))
+_IRI: Final = frozenset(("IRIREF", "PNAME_LN", "PNAME_NS"))
+_HINTS: Final = {
+    "FROM": "inputs are named when the query is run, with --stream NAME=PATH or --kb IRI=PATH",
+    "WITHIN": 'a bound on the time is a filter: FILTER(getDURATION() < "PT1H"^^xsd:duration)',
+    "NOT": "without parentheses an expression in SELECT has no NOT: write (… AS ?name)",
+}
+
+
+def _error(rejected: Rejected) -> QueryError | None:
+    token, expected = rejected.token, rejected.expected
+    if token.type in _OPERATORS:
+        return OperandNeedsBraces(operator=token.text.upper(), span=token.span)
+    if token.type == "NAME" and token.text.upper() in _UPDATES and "CONSTRUCT" in expected:
+        return UpdateUnsupported(word=token.text.upper(), span=token.span)
+    if token.type == "NAME" and expected >= _IRI and "FUNCTION" not in expected:
+        return BareName(name=token.text, span=token.span)
+    return None
+
+
+def _hint(rejected: Rejected, _text: str) -> str:
+    return _HINTS.get(rejected.token.text.upper(), "")
+
+
+DIALECT: Final = Dialect(
+    name="epsparql",
+    grammar=(SPARQL_GRAMMAR, Path(__file__).with_name("grammar.lark")),
+    start="epsparql_file",
+    actions=EpsparqlActions,
+    check=check_epsparql,
+    classes=dict.fromkeys(TIME_FUNCTIONS, "TIME_FUNCTION"),
+    wording=Wording(
+        words={"TIME_FUNCTION": "a time function"},
+        calls=frozenset(("TIME_FUNCTION",)),
+        phrases=(("a join over time", frozenset(relation.value for relation in Relation)),),
+        hint=_hint,
+        error=_error,
+    ),
+)
+
+
+def parse_epsparql(text: str, *, name: str = "query", base: str | None = None) -> EpsparqlFile:
+    """Parse the statements of a file; a plain SPARQL query is one.
+
+    >>> file = parse_epsparql("SELECT ?a WHERE { ?a <urn:p> ?b } SEQ { ?a <urn:q> ?c } FILTER(?b < ?c)")
+    >>> len(file.statements), len(file.rules)
+    (1, 0)
+    """
+    found = parse_dialect(text, DIALECT, name, base)
+    assert isinstance(found, EpsparqlFile)
+    return found

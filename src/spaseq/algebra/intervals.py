@@ -7,6 +7,7 @@ their names and get the meaning of semantics 2.3. The functions of time are call
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from spaseq.algebra.events import Form
@@ -17,6 +18,14 @@ GET_DURATION: Final = "GETDURATION"
 GET_START_TIME: Final = "GETSTARTTIME"
 GET_END_TIME: Final = "GETENDTIME"
 TIME_FUNCTIONS: Final = (GET_DURATION, GET_START_TIME, GET_END_TIME)
+
+
+class Policy(Enum):
+    """Which partners a sequence takes, and whether answers consume what they are made of (semantics 2.9)."""
+
+    UNRESTRICTED = "unrestricted"
+    CHRONOLOGICAL = "chronological"
+    RECENT = "recent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -185,7 +185,5 @@ def _plain(event: Event | GraphEvent, stream: Stream, dictionary: TermDictionary
         )
     if isinstance(event, Event):
         return event.to_graph_event(stream.iri, dictionary)
-    renamed = GraphEvent(
-        stream.iri, checked_instant(event.time), event.triples, event.name, event.source, event.position
-    )
+    renamed = replace(event, stream=stream.iri, time=checked_instant(event.time))
     return localised(renamed, dictionary)

@@ -254,8 +254,7 @@ class Session:
             iri = self._iris[event.stream] = stream_iri(event.stream, named)
         if isinstance(event, Event):
             return event.to_graph_event(iri, self.dictionary)
-        time = checked_instant(event.time)
-        renamed = GraphEvent(iri, time, event.triples, event.name, event.source, event.position)
+        renamed = replace(event, stream=iri, time=checked_instant(event.time))
         return localised(renamed, self.dictionary)
 
     # --- work -----------------------------------------------------------------------------------

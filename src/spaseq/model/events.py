@@ -64,7 +64,7 @@ class GraphEvent:
     """One event as plain Python: what the reference reads.
 
     ``time`` is in microseconds, ``name`` the graph's name if it has one; ``source`` and ``position`` say
-    where it was read (line, byte or ordinal, as the syntax allows).
+    where it was read (line, byte or ordinal, as the syntax allows). An interval event has a ``start``; ``time`` is its end.
     """
 
     stream: str
@@ -73,6 +73,7 @@ class GraphEvent:
     name: Term | None = None
     source: str = ""
     position: int = 0
+    start: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Event:
 
     ``stream`` is the alias or the IRI of a declared stream. ``time`` is a datetime (without zone: UTC), a
     text in ``xsd:dateTime`` syntax, or an int in microseconds since the epoch. ``graph`` is read when the
-    event is used, not before.
+    event is used, not before. ``start``, written like ``time``, makes it an event from there to ``time``.
     """
 
     stream: str
@@ -89,12 +90,25 @@ class Event:
     graph: GraphLike = ()
     name: Term | str | None = None
     format: str | None = None
+    start: datetime | int | str | None = None
     _read: dict[str, frozenset[Triple]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def instant(self) -> int:
         """The event's time in microseconds; `InvalidArgument` if it is not a valid time."""
         return instant_of(self.time)
+
+    @property
+    def begin(self) -> int | None:
+        """Where an interval event starts, in microseconds; `InvalidArgument` if that is after its time."""
+        if self.start is None:
+            return None
+        start, end = instant_of(self.start), self.instant
+        if start > end:
+            raise InvalidArgument(
+                f"an event starts at {format_instant(start)}, after its time {format_instant(end)}: `time` is its end"
+            )
+        return start
 
     @property
     def graph_name(self) -> Term | None:
@@ -109,7 +123,7 @@ class Event:
 
     def to_graph_event(self, stream: str, scopes: Scopes) -> GraphEvent:
         """The event under its stream's IRI, its blank nodes distinct from those of other events."""
-        plain = GraphEvent(stream, self.instant, self.triples(), self.graph_name)
+        plain = GraphEvent(stream, self.instant, self.triples(), self.graph_name, start=self.begin)
         return localised(plain, scopes)
 
 
@@ -280,4 +294,4 @@ def localised(event: GraphEvent, scopes: Scopes) -> GraphEvent:
 
     triples = frozenset(Triple(local(t.subject), t.predicate, local(t.object)) for t in event.triples)
     renamed = None if event.name is None else local(event.name)
-    return GraphEvent(event.stream, event.time, triples, renamed, event.source, event.position)
+    return GraphEvent(event.stream, event.time, triples, renamed, event.source, event.position, event.start)

@@ -55,7 +55,7 @@ def check(case: Case, host: Host) -> None:
     _check_plan(case, query)
     if case.expected is not None:
         found = list(host.run(query, case.events, case.knowledge))
-        _check_matches(case, host.name, found)
+        check_matches(case, host.name, found)
 
 
 def _compiled(case: Case) -> CompiledQuery | None:
@@ -63,13 +63,14 @@ def _compiled(case: Case) -> CompiledQuery | None:
     try:
         query = compile_query(case.query, case.language, name=case.id)
     except QueryError as error:
-        _check_error(case, error)
+        check_error(case, error)
         return None
     assert case.error is None, f"{case.id}: expected {case.error}, but it compiles"
     return query
 
 
-def _check_error(case: Case, error: QueryError) -> None:
+def check_error(case: Case, error: QueryError) -> None:
+    """Assert that a case expects this error at its place."""
     assert case.error is not None, f"{case.id}\n{error}"
     code, where = case.error
     every = [error, *error.also]
@@ -91,7 +92,8 @@ def _check_plan(case: Case, query: CompiledQuery) -> None:
         assert bool(re.search(regex, text)) is wanted, f"{case.id}: plan ~ {regex}\n{text}"
 
 
-def _check_matches(case: Case, host: str, found: list[Match]) -> None:
+def check_matches(case: Case, host: str, found: list[Match]) -> None:
+    """Assert that a case expects these matches, in any order."""
     assert case.expected is not None
     with_events = any(expected.events is not None for expected in case.expected)
     wanted = Counter(_expected_line(expected, with_events) for expected in case.expected)

@@ -27,7 +27,8 @@ It expects ``expect`` (matches, or ``none``), ``error CODE [at LINE:COLUMN]``, `
 ``automaton`` (its edges), ``plan ~ REGEX``, ``plan !~ REGEX``; any number of them. Times are seconds
 since the epoch or dateTimes; terms and graphs are Turtle with the prefixes ``:`` (http://ex.org/),
 ``xsd:``, ``rdf:`` and ``rdfs:``. ``knowledge <iri>`` gives a background graph. ``language`` names the language of a whole
-query, by default ``spaseq``; an ASK over windows expects ``START..TIME true`` or ``false``.
+query, by default ``spaseq``; an ASK over windows expects ``START..TIME true`` or ``false``. In EP-SPARQL an event may be
+``START..END | turtle``, ``policy`` names a policy, and ``rdfs`` closes graphs and stream under RDFS.
 """
 
 from __future__ import annotations
@@ -64,6 +65,8 @@ KEYWORDS = frozenset(
         "stream",
         "gpm",
         "knowledge",
+        "policy",
+        "rdfs",
         "expect",
         "error",
         "warning",
@@ -118,6 +121,8 @@ class Case:
     automaton: str | None = None
     plan: tuple[tuple[bool, str], ...] = ()
     language: str = "spaseq"
+    policy: str = "unrestricted"
+    rdfs: bool = False
 
     @property
     def id(self) -> str:
@@ -192,6 +197,8 @@ def _case(path: Path, name: str, line: int, sections: list[Section]) -> Case:
         automaton="\n".join(line.strip() for line in automata[0].text.splitlines()) if automata else None,
         plan=tuple(_plan(path, section) for section in all_of("plan")),
         language=next((section.head for section in reversed(all_of("language"))), "spaseq"),
+        policy=next((section.head for section in reversed(all_of("policy"))), "unrestricted"),
+        rdfs=bool(all_of("rdfs")),
     )
 
 
@@ -248,7 +255,9 @@ def _events(path: Path, section: Section) -> Iterator[GraphEvent]:
         time, _, name = head.strip().partition(" ")
         triples = _graph(path, number, graph)
         graph_name = _term(path, number, name.strip()) if name.strip() else None
-        yield GraphEvent(iri, _instant(path, number, time), triples, graph_name, str(path), number)
+        begin, dots, end = time.rpartition("..")
+        start = _instant(path, number, begin) if dots else None
+        yield GraphEvent(iri, _instant(path, number, end), triples, graph_name, str(path), number, start)
 
 
 def _instant(path: Path, line: int, text: str) -> int:

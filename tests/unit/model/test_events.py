@@ -118,3 +118,12 @@ def test_a_plain_text_is_an_iri_where_a_term_is_expected() -> None:
     assert term_from("urn:a") == A
     with pytest.raises(InvalidArgument, match="not an IRI"):
         term_from("no iri", "graph name")
+
+
+def test_an_event_may_be_an_interval() -> None:
+    """Its time is its end; a start after the end is refused in a sentence."""
+    event = Event("S", 5_000_000, start="1970-01-01T00:00:02Z")
+    assert event.to_graph_event("urn:s", BlankScopes()).start == 2_000_000
+    assert Event("S", 5_000_000).to_graph_event("urn:s", BlankScopes()).start is None
+    with pytest.raises(InvalidArgument, match="starts at 1970-01-01T00:00:06Z, after its time"):
+        Event("S", 5_000_000, start=6_000_000).to_graph_event("urn:s", BlankScopes())

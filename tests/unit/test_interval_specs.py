@@ -1,0 +1,53 @@
+"""Every spec of EP-SPARQL (semantics 2), by every evaluator. An evaluator is added to the list, never to the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spaseq.algebra.intervals import IntervalQuery, Policy
+from spaseq.errors import QueryError
+from spaseq.languages.epsparql.query import compile_intervals
+from spaseq.model.events import localised
+from spaseq.model.matches import Match
+from spaseq.model.terms import BlankScopes
+from spaseq.reference.interval_answers import interval_answers
+from spaseq.testing import Case, load_all
+from spaseq.testing.runner import check_error, check_matches
+
+SPECS = Path(__file__).resolve().parents[1] / "spec"
+CASES = load_all(SPECS, "epsparql")
+
+
+def _reference(query: IntervalQuery, case: Case) -> list[Match]:
+    scopes = BlankScopes()
+    events = [localised(event, scopes) for event in case.events]
+    return interval_answers(query, events, case.knowledge, policy=Policy(case.policy), rdfs=case.rdfs)
+
+
+EVALUATORS: dict[str, Callable[[IntervalQuery, Case], list[Match]]] = {"reference": _reference}
+
+
+@pytest.mark.parametrize("evaluator", EVALUATORS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_spec(case: Case, evaluator: str) -> None:
+    """The evaluator gives what the spec file says."""
+    try:
+        (query,) = compile_intervals(case.query, case.id)
+    except QueryError as error:
+        check_error(case, error)
+        return
+    assert case.error is None, f"expected {case.error}, but it compiles"
+    check_matches(case, evaluator, EVALUATORS[evaluator](query, case))
+
+
+def test_case_names_are_unique() -> None:
+    """A failing case can be found by its name."""
+    assert len({case.id for case in CASES}) == len(CASES)
+
+
+def test_every_error_case_names_its_place() -> None:
+    """An error without line and column could point anywhere."""
+    assert [case.id for case in CASES if case.error and not case.error[1]] == []

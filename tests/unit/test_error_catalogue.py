@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from spaseq.algebra.intervals import Policy
 from spaseq.errors import Diagnostic, QueryError, QueryWarning
 from spaseq.languages.epsparql.query import compile_intervals
 from spaseq.languages.rsepql.query import compile_windows
@@ -96,7 +97,7 @@ def findings(title: str, text: str) -> list[Diagnostic]:
             compile_windows(text)
             return []
         if title.startswith("epsparql:"):
-            compile_intervals(text)
+            compile_intervals(text, policy=Policy.RECENT if "`recent`" in title else Policy.UNRESTRICTED)
             return []
         return list(compile_query(text).warnings)
     except QueryError as error:

@@ -35,7 +35,7 @@ EVALUATORS: dict[str, Callable[[IntervalQuery, Case], list[Match]]] = {"referenc
 def test_spec(case: Case, evaluator: str) -> None:
     """The evaluator gives what the spec file says."""
     try:
-        (query,) = compile_intervals(case.query, case.id)
+        (query,) = compile_intervals(case.query, case.id, Policy(case.policy))
     except QueryError as error:
         check_error(case, error)
         return

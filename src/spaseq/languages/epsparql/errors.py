@@ -79,3 +79,24 @@ class MisplacedAs(QueryError):
     message_template = "AS stands between an expression and a variable"
     label_template = "{problem}"
     cure_template = "write (… AS ?name) for each expression"
+
+
+class NegativeDependence(QueryError):
+    """Rules that depend on each other, one of them on what the others do *not* produce at the same instant."""
+
+    code = "SPQ809"
+    message_template = "{rules} on the absence of what they produce themselves"
+    label_template = "the first of them"
+    cure_template = (
+        "test for absence on the left of a SEQ, where all has ended before, or let the rules produce triples that the test "
+        "does not match"
+    )
+
+
+class PolicyImpossible(QueryError):
+    """A policy other than `unrestricted` for a query with grouping, LIMIT or OFFSET."""
+
+    code = "SPQ810"
+    message_template = "a query with {clause} cannot be run with the policy `{policy}`"
+    label_template = "has {clause}"
+    cure_template = "take {clause} out, or run the query with the policy `unrestricted`"

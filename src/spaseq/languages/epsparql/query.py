@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from spaseq.algebra.events import AskForm, Form, ProjectionItem, SelectForm
-from spaseq.algebra.intervals import Asked, IntervalQuery, Rule
-from spaseq.algebra.patterns import OrderBy, Pattern
+from spaseq.algebra.expressions import Exists, walk
+from spaseq.algebra.intervals import Asked, IntervalQuery, Policy, Rule
+from spaseq.algebra.patterns import Group, OrderBy, Pattern, Slice
+from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
+from spaseq.algebra.strata import Entailed, NegativeCycle, strata
 from spaseq.errors import QueryError
 from spaseq.languages.epsparql.dialect import parse_epsparql
+from spaseq.languages.epsparql.errors import NegativeDependence, PolicyImpossible
 from spaseq.languages.epsparql.tree import EpsparqlFile
 from spaseq.languages.sparql import join, lower_group, lower_solutions, lower_values
 from spaseq.syntax import ast
 
 
-def compile_intervals(text: str, name: str = "query") -> tuple[IntervalQuery, ...]:
+def compile_intervals(
+    text: str, name: str = "query", policy: Policy = Policy.UNRESTRICTED
+) -> tuple[IntervalQuery, ...]:
     """Parse, check and lower a file; `QueryError` says what is wrong and where.
 
     >>> (query,) = compile_intervals("ASK { { ?a <urn:p> ?b } SEQ { ?a <urn:q> ?c } }")
@@ -21,7 +29,10 @@ def compile_intervals(text: str, name: str = "query") -> tuple[IntervalQuery, ..
     """
     written = parse_epsparql(text, name=name)
     try:
-        return lower(written)
+        queries = lower(written)
+        for query in queries:
+            check_policy(query, policy)
+        return queries
     except QueryError as error:
         error.located(text, name)
         raise
@@ -30,12 +41,50 @@ def compile_intervals(text: str, name: str = "query") -> tuple[IntervalQuery, ..
 def lower(written: EpsparqlFile) -> tuple[IntervalQuery, ...]:
     """The queries of a file in its order; a file of rules alone asks for what they produce."""
     rules = tuple(_rule(rule) for rule in written.rules)
+    check_rules(rules)
     asked = tuple(
         _asked(statement)
         for statement in written.statements
         if isinstance(statement, (ast.SelectQuery, ast.AskQuery))
     )
     return tuple(IntervalQuery(each, rules) for each in asked or (None,))
+
+
+def check_rules(rules: Sequence[Rule], entailed: Entailed = lambda triple: (triple,)) -> None:
+    """Refuse rules that depend negatively on each other (semantics 2.7); ``entailed`` is what RDFS makes of a triple."""
+    try:
+        strata(rules, entailed)
+    except NegativeCycle as cycle:
+        numbers = [str(number + 1) for number in cycle.rules]
+        names = (
+            f"the rules {' and '.join(numbers)} depend" if numbers[1:] else f"the rule {numbers[0]} depends"
+        )
+        raise NegativeDependence(rules=names, span=rules[cycle.rules[0]].span) from None
+
+
+def check_policy(query: IntervalQuery, policy: Policy) -> None:
+    """Refuse a policy for a query with grouping, LIMIT or OFFSET (semantics 2.9)."""
+    if policy is Policy.UNRESTRICTED or query.asked is None:
+        return
+    asked = query.asked
+    found = list(_parts(asked.pattern))
+    slices = [(asked.offset, asked.limit), *((p.offset, p.limit) for p in found if isinstance(p, Slice))]
+    clauses = {
+        "grouping": any(isinstance(part, Group) for part in found),
+        "LIMIT": any(limit is not None for _, limit in slices),
+        "OFFSET": any(offset for offset, _ in slices),
+    }
+    for clause in (clause for clause, present in clauses.items() if present):
+        raise PolicyImpossible(clause=clause, policy=policy.value, span=asked.span)
+
+
+def _parts(pattern: Pattern) -> Iterator[Pattern]:
+    """The pattern and every pattern inside it, those in EXISTS included."""
+    yield pattern
+    nodes = (node for expression in pattern_expressions(pattern) for node in walk(expression))
+    inside = [lowered(node.pattern) for node in nodes if isinstance(node, Exists)]
+    for inner in (*sub_patterns(pattern), *inside):
+        yield from _parts(inner)
 
 
 def _asked(statement: ast.SelectQuery | ast.AskQuery) -> Asked:

@@ -21,7 +21,7 @@ from spaseq.model.jit import Int, lean, load8
 def _encode(terms: Terms, address: Int, stop: Int, close: Int, scratch: Bytes) -> Int:
     lead = load8(address)
     if lead == 60:
-        return encode_iri(terms, address, stop)
+        return encode_iri(terms, address, stop, False)
     if lead == 34:
         return encode_literal(terms, address, stop, close, scratch)
     return encode_label(terms, address, stop)

@@ -182,8 +182,8 @@ Expression: TypeAlias = (
 
 def children(node: Expression) -> Iterator[Expression]:
     """The direct sub-expressions of an expression, left to right; a pattern in EXISTS is not one."""
-    for item in fields(node):
-        value = getattr(node, item.name)
+    for name in node.__dataclass_fields__:  # `fields` would make a tuple of them every time
+        value = getattr(node, name)
         for part in value if isinstance(value, tuple) else (value,):
             if is_dataclass(part) and not isinstance(part, (Span, PatternNode, type)):
                 yield part  # type: ignore[misc]

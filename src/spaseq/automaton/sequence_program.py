@@ -29,8 +29,7 @@ from spaseq.algebra.events import (
 from spaseq.algebra.expressions import Expression, GpmFunction, Iterated, mentions_prev, walk
 from spaseq.algebra.stateful import stateful_parts
 from spaseq.algebra.visibility import Visibility, bindable, certain
-from spaseq.automaton.compiler import compile_automaton
-from spaseq.automaton.graph import Reason, element_text
+from spaseq.automaton.graph import Automaton, Reason, element_text
 from spaseq.automaton.moves import START, Absence, Context, Move, moves
 
 # Operators as numbers, for the kernels.
@@ -183,13 +182,14 @@ class SequenceProgram:
 
 def sequence_program(
     query: EventQuery,
+    automaton: Automaton,
     needed: Iterable[str] | None = None,
     *,
     stream_index: bool = True,
     join_index: bool = True,
     push_window: bool = True,
 ) -> SequenceProgram:
-    """The program of a query that has gone through the rules; the switches change its speed only.
+    """The program of a query that has gone through the rules, and of its automaton; the switches change its speed only.
 
     ``needed`` are the variables that are read later; default all.
     """
@@ -197,7 +197,7 @@ def sequence_program(
     if needed is not None:
         kept = frozenset(needed)
         variables = tuple(name for name in variables if name in kept)
-    return _Compilation(query, variables).program(stream_index, join_index, push_window)
+    return _Compilation(query, automaton, variables).program(stream_index, join_index, push_window)
 
 
 def _expressions(query: EventQuery) -> list[Expression]:
@@ -210,13 +210,13 @@ def _expressions(query: EventQuery) -> list[Expression]:
 class _Compilation:
     """The parts of a program, each made of the ones before."""
 
-    def __init__(self, query: EventQuery, variables: tuple[str, ...]) -> None:
+    def __init__(self, query: EventQuery, automaton: Automaton, variables: tuple[str, ...]) -> None:
         self.query = query
         self.variables = variables
         self.slot = {name: index for index, name in enumerate(variables)}
         self.visibility = Visibility(query.sequence)
-        self.automaton = compile_automaton(query)
-        self.moves = moves(self.automaton)
+        self.automaton = automaton
+        self.moves = moves(automaton)
         self.choices = self._choices()
         self.of_step: dict[int, list[int]] = {}
         for number, choice in enumerate(self.choices):

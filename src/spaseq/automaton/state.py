@@ -268,7 +268,7 @@ class Memory:
             return True
         for growth in _GROWTHS:
             sizes = [
-                size if need <= size else max(need, int(size * growth))
+                size if need <= size else max(need, _larger(size, growth))
                 for need, size in zip(needed, now, strict=True)
             ]
             if self.budget.fits(self._cost(*sizes)):
@@ -483,6 +483,12 @@ def _pack(array: npt.NDArray[Any], kept: npt.NDArray[np.intp]) -> None:
 
 def _room(now: int, needed: int) -> int:
     return now if needed <= now else _power_of_two(needed)
+
+
+def _larger(size: int, growth: float) -> int:
+    """A larger capacity; up to where sweeps begin it grows eightfold, since all runs are entered again each time."""
+    fast = growth == _GROWTHS[0] and 8 * size <= settings().swept_runs
+    return 8 * size if fast else int(size * growth)
 
 
 def _resized(array: npt.NDArray[np.generic], size: int) -> npt.NDArray[np.generic]:

@@ -37,9 +37,10 @@ class Reads:
 
     def would_find(self, file: Path) -> PathLike | None:
         """The directory or glob among the inputs that finds this file, now or once it is there."""
-        known = self.file_format is not None or format_of(file) is not None
+        if self.file_format is None and format_of(file) is None:
+            return None
         places = {Path(os.path.abspath(file)), file.resolve()}  # noqa: PTH100 - links are kept here on purpose
-        for given in self.events if known else ():
+        for given in self.events:
             if any(_finds(Path(given), place) for place in places):
                 return given
         return None

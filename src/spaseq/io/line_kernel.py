@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.model.arena import Longs, equal_bytes
-from spaseq.model.jit import Int, inlined, lean, load8, load64, trailing_zeros
+from spaseq.model.jit import Int, inlined, lean, load8, places, trailing_zeros
 
 NOTHING: Final = 0
 QUAD: Final = 1
@@ -26,13 +26,10 @@ CLOSE: Final = 8
 """Where in the spans the closing quote of a literal stands."""
 SPANS: Final = 9
 
-_ONES: Final = np.uint64(0x0101010101010101)
-_TOPS: Final = np.uint64(0x8080808080808080)
-_QUOTES: Final = np.uint64(0x2222222222222222)
-_CLOSERS: Final = np.uint64(0x3E3E3E3E3E3E3E3E)
-_FEEDS: Final = np.uint64(0x0A0A0A0A0A0A0A0A)
-_RETURNS: Final = np.uint64(0x0D0D0D0D0D0D0D0D)
-_THREE: Final = np.uint64(3)
+_QUOTE: Final = np.uint8(34)
+_CLOSER: Final = np.uint8(62)
+_FEED: Final = np.uint8(10)
+_RETURN: Final = np.uint8(13)
 
 
 def _label_table() -> npt.NDArray[np.bool_]:
@@ -47,38 +44,38 @@ _LABEL: Final = _label_table()
 
 
 @inlined
-def _find(address: Int, stop: Int, pattern: np.uint64) -> Int:
-    """The first byte that equals the repeated byte of a pattern, or ``stop``."""
+def _find(address: Int, stop: Int, byte: np.uint8) -> Int:
+    """The first byte that equals this one, or ``stop``."""
     while address < stop:
-        differs = load64(address) ^ pattern
-        hit = (differs - _ONES) & ~differs & _TOPS
+        hit = places(address, byte)
         if hit != np.uint64(0):
-            found: Int = address + np.int64(trailing_zeros(hit) >> _THREE)
+            found: Int = address + np.int64(trailing_zeros(hit))
             return min(found, stop)
-        address += 8
+        address += 16
     return stop
 
 
 @inlined
 def find_line_end(address: Int, stop: Int) -> Int:
     """The next line feed, or ``stop``."""
-    return _find(address, stop, _FEEDS)
+    return _find(address, stop, _FEED)
 
 
 @inlined
 def find_closer(address: Int, stop: Int) -> Int:
     """The next ``>``, or ``stop``."""
-    return _find(address, stop, _CLOSERS)
+    return _find(address, stop, _CLOSER)
 
 
 @inlined
-def _find_quote(address: Int, stop: Int) -> Int:
-    return _find(address, stop, _QUOTES)
+def find_quote(address: Int, stop: Int) -> Int:
+    """The next quote, or ``stop``."""
+    return _find(address, stop, _QUOTE)
 
 
 @lean
 def _find_return(address: Int, stop: Int) -> Int:
-    return _find(address, stop, _RETURNS)
+    return _find(address, stop, _RETURN)
 
 
 @inlined
@@ -108,7 +105,7 @@ def _literal_close(address: Int, stop: Int) -> Int:
     """The closing quote of a literal that begins here, 0 if there is none."""
     quote = address + 1
     while True:
-        quote = _find_quote(quote, stop)
+        quote = find_quote(quote, stop)
         if quote >= stop:
             return 0
         slashes = quote - 1

@@ -36,7 +36,7 @@ from spaseq.io.nquads_terms import (
     fail,
     failed,
     good_literal,
-    good_resource,
+    good_name,
     graph_id,
     look,
     same,
@@ -158,7 +158,7 @@ def _take_stamp(columns: Columns, state: LexerState, settings: LexerSettings, ba
             state.second_from, state.second_to = spans[4], spans[5]
             state.second_line, state.second_at = state.line, state.at
         return True
-    if state.waiting or not good_resource(spans[0], spans[1]):
+    if state.waiting or not good_name(state, spans[0], spans[1]):
         return _stop(state)
     if not _close(columns, state, settings, base):
         return False
@@ -250,7 +250,7 @@ def _take_quad(
         cut &= ~SAME_PREDICATE  # it was compared with another line
     name_id: Int = state.name_id
     if not again:
-        name_id = graph_id(spans, settings, terms, labels)
+        name_id = graph_id(state, spans, settings, terms, labels)
         if failed(name_id):
             return fail(state, name_id)
     if not look(columns, state, settings, terms, labels, state.rows if known else 0, cut):
@@ -293,7 +293,7 @@ def _take_counted(
     if spans[6] or (full and not stamp) or (stamp and (state.before or load8(spans[4]) != 34)):
         return _stop(state)
     if stamp:
-        if not (good_literal(spans, columns.stamp) and good_resource(spans[0], spans[1])):
+        if not (good_literal(spans, columns.stamp) and good_name(state, spans[0], spans[1])):
             return _stop(state)
     elif not look(columns, state, settings, terms, labels, state.rows if state.is_open else 0, cut):
         return False

@@ -64,7 +64,7 @@ class LexerState(Protocol):
 
     The open graph has a name, a start, and timestamps before and after it (the first of them, and how many;
     after it also the second) and inside it (the first, and 2 if there is another value). A waiting timestamp is
-    one whose graph has not come yet. ``subject`` is the last one, its id 0 if no query needed it; ``predicate`` (0 if
+    one whose graph has not come yet. ``good`` is the last name that is certainly one. ``subject`` is the last one, its id 0 if no query needed it; ``predicate`` (0 if
     no query needs it) and ``obj`` are those of the line. Positions are addresses while the kernel runs;
     ``consumed`` is an offset, ``lines`` counts from where it began.
     """
@@ -107,6 +107,8 @@ class LexerState(Protocol):
     waiting_at: Int
     waiting_name: Int
     waiting_name_end: Int
+    good: Int
+    good_end: Int
     subject: Int
     subject_end: Int
     subject_id: Int

@@ -37,10 +37,10 @@ def same(one: Int, one_end: Int, other: Int, other_end: Int) -> bool:
 
 
 @inlined
-def _encode_resource(terms: Terms, labels: Terms, address: Int, stop: Int) -> Int:
+def _encode_resource(terms: Terms, labels: Terms, address: Int, stop: Int, good: bool) -> Int:
     """The id of an IRI, or the event's own number for a blank node."""
     if load8(address) == 60:
-        return encode_iri(terms, address, stop)
+        return encode_iri(terms, address, stop, good)
     label = encode_label(labels, address, stop)
     return _NO_LABEL_ROOM if label == ROOM else FIRST_LABEL - label
 
@@ -76,17 +76,35 @@ def good_literal(spans: Longs, known: Longs) -> bool:
 
 
 @inlined
-def good_resource(address: Int, stop: Int) -> bool:
+def _good_resource(address: Int, stop: Int) -> bool:
     """Whether an IRI is certainly one; a blank node was looked at where it was cut."""
     return load8(address) != 60 or good_iri(address, stop)
 
 
 @inlined
-def graph_id(spans: Longs, settings: LexerSettings, terms: Terms, labels: Terms) -> Int:
+def _is_known(state: LexerState, address: Int, stop: Int) -> bool:
+    """Whether this is the name that was looked at last: a graph, its timestamp and its triples often share one."""
+    return same(address, stop, state.good, state.good_end)
+
+
+@inlined
+def good_name(state: LexerState, address: Int, stop: Int) -> bool:
+    """Whether the name of a graph, or a subject, is certainly a term."""
+    if _is_known(state, address, stop):
+        return True
+    if not _good_resource(address, stop):
+        return False
+    state.good, state.good_end = address, stop
+    return True
+
+
+@inlined
+def graph_id(state: LexerState, spans: Longs, settings: LexerSettings, terms: Terms, labels: Terms) -> Int:
     """The id of the line's graph, 0 if names are not needed."""
     if settings.keep_names or load8(spans[6]) != 60:
-        return _encode_resource(terms, labels, spans[6], spans[7])
-    return 0 if good_iri(spans[6], spans[7]) else DOUBT
+        good = _is_known(state, spans[6], spans[7])
+        return _encode_resource(terms, labels, spans[6], spans[7], good)
+    return 0 if good_name(state, spans[6], spans[7]) else DOUBT
 
 
 @inlined
@@ -100,7 +118,7 @@ def _predicate(settings: LexerSettings, terms: Terms, known: Longs, spans: Longs
         if found >= len(settings.needed) or not settings.needed[found]:
             found = 0
     else:
-        found = encode_iri(terms, spans[2], spans[3])
+        found = encode_iri(terms, spans[2], spans[3], False)
         if failed(found):
             return found
     known[PREDICATE], known[PREDICATE_END], known[_PREDICATE_ID] = spans[2], spans[3], found
@@ -119,8 +137,9 @@ def _subject(state: LexerState, terms: Terms, labels: Terms, spans: Longs, cut: 
         if known != 0 or not needed:
             return known
     if needed:
-        known = _encode_resource(terms, labels, spans[0], spans[1])
-    elif not good_resource(spans[0], spans[1]):
+        good = _is_known(state, spans[0], spans[1])
+        known = _encode_resource(terms, labels, spans[0], spans[1], good)
+    elif not good_name(state, spans[0], spans[1]):
         known = DOUBT
     if not failed(known):
         state.subject, state.subject_end, state.subject_id = spans[0], spans[1], known
@@ -143,8 +162,8 @@ def _object(columns: Columns, state: LexerState, terms: Terms, labels: Terms, kn
         elif not good_literal(spans, known):
             found = DOUBT
     elif needed:
-        found = _encode_resource(terms, labels, spans[4], spans[5])
-    elif not good_resource(spans[4], spans[5]):
+        found = _encode_resource(terms, labels, spans[4], spans[5], False)
+    elif not _good_resource(spans[4], spans[5]):
         found = DOUBT
     if not failed(found):
         known[_OBJECT], known[_OBJECT_END], known[_OBJECT_ID] = spans[4], spans[5], found

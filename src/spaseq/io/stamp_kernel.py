@@ -11,6 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.io.line_kernel import find_quote
 from spaseq.model.arena import equal_bytes
 from spaseq.model.jit import Int, lean, load8
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
@@ -151,9 +152,7 @@ def _plain_number(address: Int, stop: Int, scale: Int, pointed: bool) -> Int:
 @lean
 def read_stamp(address: Int, stop: Int, scale: Int) -> Int:
     """The instant of a good literal, or `ELSEWHERE`."""
-    close = stop - 1
-    while load8(close) != 34:
-        close -= 1
+    close = find_quote(address + 1, stop)  # if it is escaped, no datatype follows that ends the literal
     if load8(close + 1) != 94:
         return ELSEWHERE
     datatype = close + 3

@@ -379,14 +379,14 @@ def _insert(terms: Terms, slot: Int, address: Int, length: Int, mixed: np.uint64
 
 
 @inlined
-def encode_iri(terms: Terms, address: Int, stop: Int) -> Int:
-    """The id of an IRI; `DOUBT` or `ROOM` if it is new and cannot be inserted."""
+def encode_iri(terms: Terms, address: Int, stop: Int, good: bool) -> Int:
+    """The id of an IRI; `DOUBT` or `ROOM` if it is new and cannot be inserted. ``good`` says that it was looked at."""
     length = stop - address
     mixed = hash_bytes(terms, address, length)
     slot = find_slot(terms, address, length, mixed)
     if terms.table[slot] != np.uint64(0):
         return np.int64(terms.table[slot] & _LOW)
-    if not good_iri(address, stop):
+    if not (good or good_iri(address, stop)):
         return DOUBT
     return _insert(terms, slot, address, length, mixed)
 

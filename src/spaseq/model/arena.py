@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.jit import Int, folded, inlined, lean, load64, store64
+from spaseq.model.jit import Int, folded, inlined, lean, load64, same128, store64
 from spaseq.settings import settings
 
 PADDING: Final = 16
@@ -41,15 +41,21 @@ def low_bytes(word: np.uint64, count: Int) -> np.uint64:
 
 @inlined
 def equal_bytes(one: Int, other: Int, length: Int) -> bool:
-    """Whether the bytes at two addresses are the same."""
-    left = length
-    while left > 8:
-        if load64(one) != load64(other):
+    """Whether the bytes at two addresses are the same; the last ones are compared first, since IRIs begin alike."""
+    if length > 16:
+        last = length - 16
+        if not same128(one + last, other + last):
             return False
-        one += 8
-        other += 8
-        left -= 8
-    return left == 0 or low_bytes(load64(one) ^ load64(other), left) == np.uint64(0)
+        at = 0
+        while at < last:
+            if not same128(one + at, other + at):
+                return False
+            at += 16
+        return True
+    if length > 8:
+        last = length - 8
+        return bool(load64(one) == load64(other) and load64(one + last) == load64(other + last))
+    return length == 0 or low_bytes(load64(one) ^ load64(other), length) == np.uint64(0)
 
 
 @inlined

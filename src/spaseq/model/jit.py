@@ -166,6 +166,14 @@ def _load64(_context: Any, _address: Any) -> Any:
     return types.uint64(types.intp), generate
 
 
+def _same128(_context: Any, _one: Any, _other: Any) -> Any:
+    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        one, other = (_unaligned(builder, address, 128) for address in arguments)
+        return builder.icmp_unsigned("==", one, other)
+
+    return types.boolean(types.intp, types.intp), generate
+
+
 def _store64(_context: Any, _address: Any, _value: Any) -> Any:
     def generate(target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         pointer = builder.inttoptr(arguments[0], ir.IntType(64).as_pointer())
@@ -189,6 +197,25 @@ def _trailing_zeros(_context: Any, _value: Any) -> Any:
     return types.uint64(types.uint64), generate
 
 
+def _places(_context: Any, _address: Any, _byte: Any) -> Any:
+    def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        vector = ir.VectorType(ir.IntType(8), 16)
+        loaded = builder.load(builder.inttoptr(arguments[0], vector.as_pointer()))
+        loaded.align = 1
+        wanted = builder.insert_element(
+            ir.Constant(vector, ir.Undefined), arguments[1], ir.Constant(ir.IntType(32), 0)
+        )
+        same = builder.shuffle_vector(
+            wanted,
+            ir.Constant(vector, ir.Undefined),
+            ir.Constant(ir.VectorType(ir.IntType(32), 16), [0] * 16),
+        )
+        found = builder.bitcast(builder.icmp_unsigned("==", loaded, same), ir.IntType(16))
+        return builder.zext(found, ir.IntType(64))
+
+    return types.uint64(types.intp, types.uint8), generate
+
+
 def _folded(_context: Any, _one: Any, _other: Any) -> Any:
     def generate(_target: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         wide, narrow = ir.IntType(128), ir.IntType(64)
@@ -204,6 +231,12 @@ load64 = cast("Callable[[Int], Any]", intrinsic(_load64))
 
 store64 = cast("Callable[[Int, Any], None]", intrinsic(_store64))
 """Write eight bytes at an address, in any alignment."""
+
+places = cast("Callable[[Int, Any], Any]", intrinsic(_places))
+"""Which of the sixteen bytes at an address equal a byte: one bit for each, the lowest for the first."""
+
+same128 = cast("Callable[[Int, Int], bool]", intrinsic(_same128))
+"""Whether the sixteen bytes at two addresses are the same."""
 
 load8 = cast("Callable[[Int], Any]", intrinsic(_load8))
 """One byte at an address."""

@@ -150,11 +150,13 @@ def _with_automaton(
     rewritten, switches = query.rewritten, query.optimisations
     sequence = sequence_program(
         rewritten,
+        query.automaton,
         needed_variables(rewritten) | frozenset(query.distribution.variables),
         stream_index=switches.stream_index,
         join_index=switches.join_index,
         push_window=switches.push_window,
     )
+    names = sequence.reads_names
     form, window, counted = rewritten.form, rewritten.window, isinstance(rewritten.window, EventWindow)
     return Program(
         query,
@@ -166,8 +168,8 @@ def _with_automaton(
         sequence,
         form.template if isinstance(form, ConstructForm) else (),
         counts_instants=sequence.counts_instants,
-        reads_names=sequence.reads_names,
-        tells_events=rewritten.skip_past or sequence.reads_names,
+        reads_names=names,
+        tells_events=rewritten.skip_past or names,
         counts_events=counted,
         needs_positions=counted or rewritten.skip_past,
         window_time=(window.size, window.start) if isinstance(window, TimeWindow) else (0, None),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from spaseq.io.bad_input import BadInput
 from spaseq.io.nquads_kernel import triple_hash
 from spaseq.io.options import ReadOptions
 from spaseq.io.readers import read_events
@@ -44,3 +45,46 @@ def test_room_for_labels_grows_from_nothing(tmp_path: Path, change_settings: Cal
         options=ReadOptions(interpreted_bytes=0),
     )
     assert [len(batch.triples_of(0)[0]) for batch in batches] == [2]
+
+
+def test_a_name_is_looked_at_again_when_it_differs(tmp_path: Path) -> None:
+    """A graph, its timestamp and its triples share a name that is looked at once; another one is looked at itself."""
+    stamp = '<http://www.w3.org/ns/prov#generatedAtTime> "5"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    counts = []
+    for number, subject in enumerate(("urn:g", "urn:h", "ur g", "ur{g")):
+        file = tmp_path / f"{number}.nq"
+        file.write_text(f"<urn:g> {stamp} .\n<{subject}> <urn:p> <urn:o> <urn:g> .\n" * 2)
+        bad: list[BadInput] = []
+        found = read_events(
+            file,
+            stream="urn:s",
+            streams=["urn:s"],
+            dictionary=TermDictionary(),
+            options=ReadOptions(interpreted_bytes=0, needed_predicates=frozenset()),
+            on_bad=bad.append,
+        )
+        counts.append((sum(map(len, found)), bool(bad)))
+    assert counts == [(2, False), (2, False), (0, True), (0, True)]
+
+
+def test_a_timestamp_with_escaped_quotes_is_read_to_its_end(tmp_path: Path) -> None:
+    """The first quote of a literal need not close it."""
+    file = tmp_path / "a.nq"
+    value = '"5\\"^^<http://www.w3.org/2001/XMLSchema#integer>"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    good = '"5"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    lines = [
+        f"<urn:g{n}> <http://www.w3.org/ns/prov#generatedAtTime> {v} .\n<urn:s> <urn:p> <urn:o> <urn:g{n}> .\n"
+        for n, v in enumerate((good, value, good))
+    ]
+    file.write_text("".join(lines))
+    bad: list[str] = []
+    found = read_events(
+        file,
+        stream="urn:s",
+        streams=["urn:s"],
+        dictionary=TermDictionary(),
+        options=ReadOptions(interpreted_bytes=0),
+        on_bad=lambda item: bad.append(item.reason),
+    )
+    assert [batch.times.tolist() for batch in found if len(batch)] == [[5000, 5000]]
+    assert len(bad) == 1

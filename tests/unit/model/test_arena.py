@@ -74,3 +74,13 @@ def test_every_process_has_a_key_of_its_own() -> None:
     ids = {output.partition("]")[0] for output in outputs}
     assert len(ids) == 1
     assert len(set(outputs)) == 2
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 48])
+def test_terms_that_differ_in_one_byte_are_two(length: int) -> None:
+    """Texts are compared many bytes at a time, wherever the difference is."""
+    arena, text = Arena(), bytes(range(65, 65 + length))
+    known = arena.encode(text)
+    others = [text[:at] + b"~" + text[at + 1 :] for at in range(length)]
+    assert len({known, *(arena.encode(other) for other in others)}) == length + 1
+    assert arena.find(text) == known

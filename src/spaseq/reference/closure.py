@@ -16,7 +16,7 @@ from spaseq.errors import LimitReached
 from spaseq.reference.answers import constructed
 from spaseq.reference.intervals import evaluate
 from spaseq.reference.sparql import Knowledge
-from spaseq.reference.timed import Occurrence, Scene, Timed
+from spaseq.reference.timed import Occurrence, Scene, Timed, ends_of
 from spaseq.temporal.instants import format_instant
 
 RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -56,7 +56,7 @@ def closed(
     order = [
         each.rules for each in strata(rules, lambda triple: _entailed_patterns(triple, background, rdfs))
     ]
-    scene = Scene(frozenset(), background, graphs)
+    scene = Scene(frozenset(), background, ends_of(background), graphs)
     for stratum in order:
         while True:
             timeless = {t for t, when in _produced(rules, stratum, scene) if when is None}

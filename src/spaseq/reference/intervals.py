@@ -33,7 +33,17 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import expression_variables, lowered
 from spaseq.reference.sparql import bag, holds, solutions, stored, value_of
-from spaseq.reference.timed import Found, Interval, Occurrence, Scene, Timed, combined, joined, merged
+from spaseq.reference.timed import (
+    Found,
+    Interval,
+    Occurrence,
+    Scene,
+    Timed,
+    combined,
+    ends_of,
+    joined,
+    merged,
+)
 from spaseq.reference.walks import basic
 from spaseq.temporal.instants import XSD, format_instant
 
@@ -111,7 +121,8 @@ def _graph(
         own = Timed(frozenset([(name.name, NamedNode(iri))] if isinstance(name, Var) else []), None)
         if (isinstance(name, Constant) and name.term != NamedNode(iri)) or not _fits(own, scene):
             continue
-        for solution in evaluate(inner, replace(scene, occurrences=frozenset(), background=triples)):
+        inside = replace(scene, occurrences=frozenset(), background=triples, terms=ends_of(triples))
+        for solution in evaluate(inner, inside):
             if (both := combined(own, solution)) is not None:
                 yield both, frozenset()
 

@@ -45,10 +45,15 @@ Found: TypeAlias = dict[Timed, frozenset[Occurrence]]
 
 @dataclass(frozen=True)
 class Scene:
-    """What patterns are evaluated over; ``seed`` is the solution that an EXISTS is tested for."""
+    """What patterns are evaluated over; ``seed`` is the solution that an EXISTS is tested for.
+
+    ``terms`` are those of the registered graphs, which a path without edges may relate to themselves; what rules add to the
+    background is not among them, since no rule would then be sure to read it.
+    """
 
     occurrences: frozenset[Occurrence] = frozenset()
     background: frozenset[Triple] = frozenset()
+    terms: frozenset[Term] = frozenset()
     graphs: Mapping[str, frozenset[Triple]] = field(default_factory=dict)
     policy: Policy = Policy.UNRESTRICTED
     seed: Mapping[str, Term] = field(default_factory=dict)
@@ -66,6 +71,11 @@ def terms(triple: Triple) -> tuple[Term, Term, Term]:
     assert not isinstance(triple.subject, Triple)
     assert not isinstance(triple.object, Triple)
     return triple.subject, triple.predicate, triple.object
+
+
+def ends_of(triples: Iterable[Triple]) -> frozenset[Term]:
+    """All subjects and objects."""
+    return frozenset(term for triple in triples for term in terms(triple)[::2])
 
 
 def hull(first: Interval, second: Interval) -> Interval:

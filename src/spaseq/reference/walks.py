@@ -19,7 +19,7 @@ from spaseq.algebra.patterns import (
     may_be_empty,
 )
 from spaseq.algebra.scope import triple_variables
-from spaseq.reference.timed import Found, Interval, Occurrence, Scene, Timed, hull, joined, merged, terms
+from spaseq.reference.timed import Found, Interval, Occurrence, Scene, Timed, hull, joined, merged
 
 Walks: TypeAlias = dict[tuple[Term, Term, Interval], frozenset[Occurrence]]
 """From where, to where, when: what a path relates by at least one triple."""
@@ -61,10 +61,10 @@ def _without_edges(paths: list[TriplePattern], found: Found, scene: Scene) -> Fo
         path = (known or left)[0]
         left.remove(path)
         ends = (path.subject, path.object)
-        able = {term for t in scene.background for term in terms(t)[::2]}
+        able: Iterable[Term] = scene.terms
         if known:
-            able = {n.term for n in ends if isinstance(n, Constant)}
-            able |= {term for s in found for name, term in s.mapping if Var(name) in ends}
+            given = {n.term for n in ends if isinstance(n, Constant)}
+            able = given | {term for s in found for name, term in s.mapping if Var(name) in ends}
         same: Found = {}
         for term in able:
             if all(isinstance(n, Var) or n.term == term for n in ends):

@@ -22,6 +22,8 @@ _NAMES = {
     "p99": "the 99th percentile of latency",
     "cpu_p99": "the 99th percentile of the CPU time of a push",
     "cpu_mean": "the mean CPU time of a push",
+    "evaluation": "CPU time per evaluation",
+    "triples": "throughput without timestamps",
 }
 _UNITS = {
     "cpu": " s",
@@ -32,6 +34,8 @@ _UNITS = {
     "p99": " ms",
     "cpu_p99": " ms",
     "cpu_mean": " ms",
+    "evaluation": " µs",
+    "triples": " triples/s",
 }
 
 

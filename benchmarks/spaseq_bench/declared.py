@@ -37,14 +37,15 @@
     "quick 10 spaseq" = "1234 0f3c…"
 
 A text may use `${name}` for a parameter. Parameters come, the later over the earlier, from the workload, the
-profile, the point of the axis and the variant. A point is a value of the axis or a table with ``at``.
+profile, the point of the axis and the variant. A point is a value of the axis or a table with ``at``. A claim whose ``at``
+is a list is one for each of these points.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
@@ -53,7 +54,10 @@ from spaseq.errors import InvalidArgument, did_you_mean, listed
 
 Value: TypeAlias = str | int | float | bool
 Params: TypeAlias = dict[str, Value]
-Task: TypeAlias = Literal["run", "parse", "push", "start", "compile", "spark", "peer"]
+Task: TypeAlias = Literal[
+    "run", "parse", "push", "start", "compile", "spark", "peer",
+    "windows", "oxigraph", "rolling", "oxigraph rolling", "spark sql",
+]  # fmt: skip
 
 Kind: TypeAlias = Literal["ratio", "growth", "exponent", "value", "lead"]
 """How a claim's number is made: one variant over another, one point over another, the slope over the axis, the
@@ -61,13 +65,15 @@ plain value, or a stage over the dearest other stage."""
 
 TASKS: Final[tuple[Task, ...]] = get_args(Task)
 KEYS: Final = (
-    "title", "question", "source", "groups", "plots", "fresh",
+    "title", "question", "source", "groups", "plots", "fresh", "paper",
     "workload", "query", "axis", "variant", "profile", "claim", "expected",
 )  # fmt: skip
 """What a file may say."""
 PROFILES: Final = ("tiny", "quick", "full")
 """Sizes: one that a test can afford, one for all benchmarks in minutes, one for numbers to publish."""
-MEASURES: Final = ("cpu", "wall", "rate", "memory", "runs", "events", "p50", "p99", "cpu_p99", "cpu_mean")
+MEASURES: Final = (
+    "cpu", "wall", "rate", "memory", "runs", "events", "p50", "p99", "cpu_p99", "cpu_mean", "evaluation", "triples",
+)  # fmt: skip
 
 EXPECTED_MARK: Final = (
     "# --- expected: matches and the digest of the sorted lines; `spaseq-bench pin` writes this ---"
@@ -157,6 +163,8 @@ class Benchmark:
     """Names under which several benchmarks are run together."""
     fresh: bool
     """True if every cell has a process of its own, because memory is compared."""
+    paper: tuple[tuple[str, ...], ...] = ()
+    """Numbers of the paper to stand below those measured here: a name, and a number for every point."""
 
     def points(self, profile: str) -> tuple[Params, ...]:
         """The points that a profile measures; one without parameters if nothing is varied."""
@@ -168,13 +176,20 @@ class Benchmark:
     def values(self, profile: str, point: Params, variant: Variant) -> Params:
         """All parameters of one cell."""
         own = {} if self.axis is None else {self.axis.name: point["at"], **point}
-        return {**self.params, **self.profiles[profile].params, **own, **variant.params}
+        found = {**self.params, **self.profiles[profile].params, **own, **variant.params}
+        # A variant may name a size that every profile has a value for.
+        return {name: _named(value, found) for name, value in found.items()}
 
     def answer_key(self, profile: str, point: Params, variant: Variant) -> str:
         """Under which key the expected answer of a cell is declared."""
         return " ".join(
             part for part in (profile, point_label(point), variant.answer or variant.name) if part
         )
+
+
+def _named(value: Value, params: Params) -> Value:
+    found = re.fullmatch(r"\$\{(\w+)\}", value) if isinstance(value, str) else None
+    return params.get(found[1], value) if found else value
 
 
 def label(value: Value) -> str:
@@ -233,10 +248,15 @@ class _Reader:
             axis=axis,
             variants=variants,
             profiles=profiles,
-            claims=tuple(self._claim(entry, names) for entry in self._tables(table, "claim")),
+            claims=tuple(
+                self._claim(each, names)
+                for entry in self._tables(table, "claim")
+                for each in _at_points(entry)
+            ),
             expected={key: self._answer(key, value) for key, value in self._table(table, "expected").items()},
             plots=tuple(str(plot) for plot in self._list(table, "plots")) or ("cpu",),
             groups=tuple(str(group) for group in self._list(table, "groups")),
+            paper=tuple(self._paper_row(row) for row in self._list(table, "paper")),
             fresh=table.get("fresh", False) is True,
         )
 
@@ -255,6 +275,11 @@ class _Reader:
             self._text(entry, "answer", ""),
             self._text(entry, "note", ""),
         )
+
+    def _paper_row(self, row: object) -> tuple[str, ...]:
+        if not isinstance(row, list):
+            raise self._bad(f"a row of `paper` must be a list, not {row!r}")
+        return tuple(map(str, row))
 
     def _axis(self, entry: dict[str, object]) -> Axis:
         self._check_keys("the axis", entry, ["name", "points", "unit", "log", "label"])
@@ -367,6 +392,12 @@ class _Reader:
         if not isinstance(value, (str, int, float, bool)):
             raise self._bad(f"the parameter `{key}` must be a text, a number or true or false, not {value!r}")
         return value
+
+
+def _at_points(entry: dict[str, object]) -> Iterator[dict[str, object]]:
+    """A claim for each of several points: ``at`` may be a list."""
+    at = entry.get("at")
+    yield from [{**entry, "at": point} for point in at] if isinstance(at, list) else [entry]
 
 
 def pinned(text: str, expected: Mapping[str, Answer]) -> str:

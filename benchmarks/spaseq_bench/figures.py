@@ -25,6 +25,16 @@ PLOTS: Final[dict[str, tuple[str, str, Callable[[Cell], float | None]]]] = {
         "seconds",
         lambda cell: cell.measure("events"),
     ),
+    "evaluation": (
+        "CPU time per evaluation",
+        "microseconds",
+        lambda cell: cell.measure("evaluation"),
+    ),
+    "triples": (
+        "throughput",
+        "triples per second, without timestamps",
+        lambda cell: cell.measure("triples"),
+    ),
     "memory": (
         "peak memory",
         "MiB",
@@ -51,6 +61,7 @@ def told_rows(result: Result) -> Rows:
         "wall s",
         "events/s",
         "triples/s",
+        "µs per evaluation",
         "peak MiB",
         "peak runs",
         "p50 ms",
@@ -65,16 +76,17 @@ def told_rows(result: Result) -> Rows:
 
 def _row(cell: Cell) -> tuple[str, ...]:
     if not cell.cpu:
-        return (cell.at, cell.variant, *[""] * 9, _why(cell))
+        return (cell.at, cell.variant, *[""] * 10, _why(cell))
     memory = f"{cell.memory / 2**20:.0f}" if cell.memory else ""
     paced = cell.task == "push"
     return (
         cell.at,
         cell.variant,
-        f"{cell.cpu_median:.3f}" if cell.task != "spark" else "",
+        f"{cell.cpu_median:.3f}" if not cell.task.startswith("spark") else "",
         f"{cell.wall_median:.3f}",
-        "" if paced else short(cell.events / cell.seconds),
-        "" if paced else short(cell.quads / cell.seconds),
+        "" if paced or cell.evaluations else short(cell.events / cell.seconds),
+        short(cell.triples / cell.seconds) if cell.triples else _rate(cell),
+        f"{1e6 * cell.seconds / cell.evaluations:.3g}" if cell.evaluations else "",
         memory,
         f"{cell.peak_runs:,}" if cell.peak_runs else "",
         f"{cell.latency['p50']:.2f}" if "p50" in cell.latency else "",
@@ -82,6 +94,10 @@ def _row(cell: Cell) -> tuple[str, ...]:
         f"{cell.matches:,}" if cell.task != "parse" else "",
         _why(cell),
     )
+
+
+def _rate(cell: Cell) -> str:
+    return "" if cell.task == "push" or cell.evaluations else short(cell.quads / cell.seconds)
 
 
 def _why(cell: Cell) -> str:
@@ -99,6 +115,18 @@ def split_rows(result: Result) -> Rows:
         (cell.at, cell.variant, *(f"{cell.split.get(stage, 0.0):.3f}" for stage in used)) for cell in cells
     ]
     return [row if result.axis else row[1:] for row in rows] if cells else []
+
+
+def paper_rows(result: Result) -> Rows:
+    """Thousands of triples per second by variant and point, and below them the paper's; empty if none are given."""
+    if not result.paper:
+        return []
+    rows: Rows = [("1,000 triples/s", *result.points)]
+    for variant in result.variants:
+        cells = [result.cell(variant, at) for at in result.points]
+        rates = [cell.measure("triples") if cell else None for cell in cells]
+        rows.append((variant, *("" if rate is None else f"{rate / 1000:,.3g}" for rate in rates)))
+    return rows + [tuple(row) for row in result.paper]
 
 
 # --- plots --------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from spaseq.caches import cache_directory
 from spaseq.workloads.catalogue import START, generate
 from spaseq.workloads.production import write
 from spaseq.workloads.timed_events import instant_ms
+from spaseq_bench import window_streams
 from spaseq_bench.declared import Params, Value
 
 SHAPES: Final = ("events", "seed", "keys", "interval", "kb")
@@ -39,13 +40,18 @@ def cache_folder() -> Path:
 
 def make_input(workload: str, params: Params, folder: Path | None = None) -> Input:
     """The files of a workload with these parameters, made now if they are not there."""
-    shape = {name: value for name, value in sorted(params.items()) if name in SHAPES}
-    text = json.dumps([workload, shape, _source_digest(workload)])
+    cut = window_streams.cut_up(params)
+    wanted = window_streams.SHAPES if cut else SHAPES
+    shape = {name: value for name, value in sorted(params.items()) if name in wanted}
+    text = json.dumps([workload, shape, _source_digest(workload, cut=cut)])
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     place = (folder or cache_folder()) / "inputs" / f"{workload}-{digest}"
     if not place.exists():
         part = place.with_name(f"{place.name}.part{os.getpid()}")
-        _make(workload, shape, part)
+        if cut:
+            window_streams.write_stream(workload, shape, part)
+        else:
+            _make(workload, shape, part)
         try:
             part.rename(place)  # all or nothing: a broken-off run leaves only the part
         except OSError:
@@ -78,10 +84,12 @@ def _whole(value: Value) -> int:
     return int(value)
 
 
-def _source_digest(workload: str) -> str:
+def _source_digest(workload: str, *, cut: bool = False) -> str:
     """Inputs made by other code are not the same inputs."""
     room = Path(spaseq.__file__).parent / "workloads"
     digest = hashlib.sha256()
     for path in (*sorted(room.glob("*.py")), room / "generators" / f"{workload}.py"):
         digest.update(path.read_bytes() if path.exists() else b"")
+    if cut:
+        digest.update(Path(window_streams.__file__).read_bytes())
     return digest.hexdigest()

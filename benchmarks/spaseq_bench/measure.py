@@ -104,6 +104,7 @@ def measure(
         load=os.getloadavg()[0],
         cells=cells,
         claims=[judge(claim, cells) for claim in benchmark.claims],
+        paper=[list(row) for row in benchmark.paper],
     )
 
 
@@ -274,6 +275,8 @@ def _cell(work: _Work) -> Cell:
         matches=work.found.count if work.found and work.variant.task != "parse" else 0,
         stages=_tables(rounds, "stages"),
         latency=_middle_latency(rounds),
+        evaluations=int(max((_number(each, "evaluations") for each in rounds), default=0.0)),
+        triples=int(max((_number(each, "triples") for each in rounds), default=0.0)),
         void=work.void,
         skipped=work.skipped,
         note=work.variant.note,

@@ -13,7 +13,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from spaseq_bench.claims import summary
-from spaseq_bench.figures import Rows, plots_of, split_rows, told_rows
+from spaseq_bench.figures import Rows, paper_rows, plots_of, split_rows, told_rows
 from spaseq_bench.results import Book, Result
 
 MARKS: Final = {True: "✓", False: "✗", None: "?"}
@@ -43,7 +43,7 @@ pre { background: #f5f7f9; padding: 12px; overflow-x: auto; font-size: 13px; }
 _CHAPTERS: Final = {
     "paper": (
         "The papers' experiments",
-        "The SPAseq paper's figures, its claims put to the numbers measured here.",
+        "The figures of the SPAseq and SPECTRA papers, their claims put to the numbers measured here.",
     ),
     "project": ("What the project demands of itself", "Bars that were set before anything was built."),
     "peers": (
@@ -123,7 +123,7 @@ def result_page(result: Result, plots: Sequence[str]) -> str:
     if result.claims:
         parts.append("\n".join(f"- {sentence}" for sentence in _sentences(result)))
     parts += [f"![{name}](images/{name}.svg)" for name in plots]
-    tables = (told_rows(result), split_rows(result))
+    tables = (paper_rows(result), told_rows(result), split_rows(result))
     parts += [*(_markdown_table(rows) for rows in tables if rows), _circumstances(result)]
     notes = {cell.variant: cell.note for cell in result.cells if cell.note}
     if notes:

@@ -36,6 +36,10 @@ class Cell:
     stages: list[dict[str, float]] = field(default_factory=list)
     """Where the CPU time of every round went, if a stopwatch was kept."""
     latency: dict[str, float] = field(default_factory=dict)
+    evaluations: int = 0
+    """How many evaluations of a continuous query the times are for."""
+    triples: int = 0
+    """How many triples the times are for, timestamps not included, where they are not for the whole input."""
     void: str = ""
     """Why the times do not count: a wrong answer, bad input, a failure."""
     skipped: str = ""
@@ -60,7 +64,7 @@ class Cell:
     @property
     def seconds(self) -> float:
         """What rates are made of: CPU time; on Spark wall time, for it is about cores."""
-        return self.wall_median if self.task == "spark" else self.cpu_median
+        return self.wall_median if self.task.startswith("spark") else self.cpu_median
 
     @property
     def events_per_second(self) -> float | None:
@@ -88,7 +92,14 @@ class Cell:
             case "wall":
                 return self.wall
             case "rate":
-                return [self.quads / seconds for seconds in (self.wall if self.task == "spark" else self.cpu)]
+                return [
+                    self.quads / seconds
+                    for seconds in (self.wall if self.task.startswith("spark") else self.cpu)
+                ]
+            case "evaluation":
+                return [1e6 * seconds / self.evaluations for seconds in self.cpu] if self.evaluations else []
+            case "triples":
+                return [self.triples / seconds for seconds in self.cpu] if self.triples else []
             case "events":
                 return [sum(stages.values()) - stages["knowledge"] for stages in self.stages]
             case _:
@@ -137,6 +148,8 @@ class Result:
     """The load of the machine in the last minute of the run: 1 for every process that was busy."""
     cells: list[Cell]
     claims: list[Verdict]
+    paper: list[list[str]] = field(default_factory=list)
+    """Numbers of the paper: a name, and a number for every point."""
 
     def cell(self, variant: str, at: str) -> Cell | None:
         """The cell of a variant at a point."""

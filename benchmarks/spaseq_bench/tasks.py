@@ -47,7 +47,9 @@ Round: TypeAlias = Callable[[], Outcome]
 
 def prepare(job: Job) -> Round:
     """What is called once per round."""
+    from spaseq_bench.rolling_tasks import oxigraph_rolling_task, rolling_task, spark_sql_task
     from spaseq_bench.spark_tasks import spark_task
+    from spaseq_bench.window_tasks import oxigraph_task, windows_task
 
     tasks: Mapping[str, Callable[[Job], Round]] = {
         "run": run_task,
@@ -56,6 +58,11 @@ def prepare(job: Job) -> Round:
         "start": start_task,
         "compile": compile_task,
         "spark": spark_task,
+        "windows": windows_task,
+        "rolling": rolling_task,
+        "oxigraph": oxigraph_task,
+        "oxigraph rolling": oxigraph_rolling_task,
+        "spark sql": spark_sql_task,
     }
     return tasks[job["task"]](job)
 

@@ -115,7 +115,8 @@ class TermDictionary:
     def encode_texts(self, texts: Sequence[str]) -> list[int]:
         """The ids of many terms, given their canonical N-Triples texts."""
         if self._arena is not None:
-            return list(map(int, self._arena.encode_all([text.encode() for text in texts])))
+            ids: list[int] = self._arena.encode_all([text.encode() for text in texts]).tolist()
+            return ids
         return [self.encode_text(text) for text in texts]
 
     def find(self, term: Term) -> int:

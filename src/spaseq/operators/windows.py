@@ -29,7 +29,12 @@ class WindowOperator:
         query = program.details
         assert isinstance(query, WindowQuery)
         self._program, self._surroundings = program, surroundings
-        self._running = ContinuousQuery(query, surroundings.dictionary, surroundings.knowledge)
+        self._running = ContinuousQuery(
+            query,
+            surroundings.dictionary,
+            surroundings.knowledge,
+            incremental=program.query.optimisations.incremental,
+        )
         self._inputs = dict(zip(program.names, window_inputs(query), strict=True))
         surroundings.budget.count("windows", lambda: self._running.nbytes)
         self._peak = 0

@@ -48,7 +48,7 @@ class NotPartitionable(QueryWarning):
 
 @dataclass(frozen=True, slots=True)
 class Optimisations:
-    """The paper's optimisations (section 7), each with a switch: leaving any out changes the speed, no answer."""
+    """The papers' optimisations (SPAseq's section 7; SPECTRA), each with a switch: leaving any out changes the speed, no answer."""
 
     stream_index: bool = True
     """Runs indexed by what they wait for, and so by stream (7.2.2); without it every row visits every run."""
@@ -64,6 +64,8 @@ class Optimisations:
     """Cheap patterns of a conjunction first, by estimate at first and by what was seen later on (7.3)."""
     recycle_memory: bool = True
     """Arrays reused after a sweep (7.2.3)."""
+    incremental: bool = True
+    """The answers of a continuous query followed as triples come and go (SPECTRA); without it every evaluation begins anew."""
 
     @staticmethod
     def names() -> tuple[str, ...]:

@@ -83,9 +83,9 @@ class Anew:
     reason: str
 
 
-def parts_anew(query: WindowQuery) -> tuple[Anew, ...]:
+def parts_anew(query: WindowQuery, *, incremental: bool = True) -> tuple[Anew, ...]:
     """The parts of a query that no view follows."""
-    builder = ViewBuilder(query, TermDictionary(), Knowledge())
+    builder = ViewBuilder(query, TermDictionary(), Knowledge(), incremental=incremental)
     builder.build(outer_operators(query.pattern)[0])
     return tuple(builder.anew)
 
@@ -95,9 +95,17 @@ class _NotFollowed(Exception):
 
 
 class ViewBuilder:
-    """Makes the views of one continuous query."""
+    """Makes the views of one continuous query; one that is not ``incremental`` is evaluated anew as a whole."""
 
-    def __init__(self, query: WindowQuery, dictionary: TermDictionary, knowledge: Knowledge) -> None:
+    def __init__(
+        self,
+        query: WindowQuery,
+        dictionary: TermDictionary,
+        knowledge: Knowledge,
+        *,
+        incremental: bool = True,
+    ) -> None:
+        self._incremental = incremental
         self._evaluator = RowEvaluator(dictionary)
         self._dictionary, self._knowledge = dictionary, knowledge
         self.contents: dict[tuple[int, Input], WindowContents] = {}
@@ -144,6 +152,8 @@ class ViewBuilder:
             return ReevaluatedView(pattern, self.surroundings(source), self._count, reads_clock=clock)
 
     def _followed(self, pattern: Pattern, source: ActiveGraph) -> View:
+        if not self._incremental:
+            raise _NotFollowed("incremental evaluation is switched off")
         match pattern:
             case Bgp(triples):
                 return self._bgp(triples, [], source)

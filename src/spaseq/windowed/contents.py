@@ -14,7 +14,7 @@ import numpy as np
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import Ids, Longs, Mask, RowNumbers, Rows
+from spaseq.windowed.timed import Ids, Longs, Mask, RowNumbers, Rows, order_by
 
 
 @dataclass(slots=True)
@@ -108,7 +108,7 @@ class WindowContents(Keeper):
         numbers = self._numbers.number(arrived.ids)
         grown = len(self._numbers) - len(self._last)
         self._last = np.concatenate([self._last, np.full(grown, -1, np.int64)])
-        order = np.lexsort((arrived.position, numbers))
+        order = order_by(numbers, arrived.position)
         numbers, position = numbers[order], arrived.position[order]
         again = np.zeros(len(order), np.bool_)
         again[1:] = numbers[1:] == numbers[:-1]

@@ -33,10 +33,17 @@ class Outcome:
 class ContinuousQuery(Keeper):
     """Follows the windows of a query over the events of its streams, in order of time."""
 
-    def __init__(self, query: WindowQuery, dictionary: TermDictionary, knowledge: Knowledge) -> None:
+    def __init__(
+        self,
+        query: WindowQuery,
+        dictionary: TermDictionary,
+        knowledge: Knowledge,
+        *,
+        incremental: bool = True,
+    ) -> None:
         self.query = query
         self._evaluations = Evaluations(query.windows, query.report)
-        builder = ViewBuilder(query, dictionary, knowledge)
+        builder = ViewBuilder(query, dictionary, knowledge, incremental=incremental)
         inner, operators = outer_operators(query.pattern)
         self._view = builder.build(inner)
         self.anew = tuple(builder.anew)

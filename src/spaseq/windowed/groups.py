@@ -27,6 +27,7 @@ from spaseq.windowed.timed import (
     by_name,
     id_matrix,
     lasting,
+    order_by,
 )
 from spaseq.windowed.views import View
 
@@ -81,8 +82,11 @@ class RunningTotals:
         Changes are in order of group, then evaluation. None if a number has more decimal places than any before.
         """
         for operand, place in enumerate(self._places):
-            if self._evaluator.decimal_places(ids[:, place]) > self._scales[operand]:
-                return None
+            places = self._evaluator.decimal_places(ids[:, place])
+            if places > self._scales[operand]:
+                if self._table[:, 0].any():
+                    return None
+                self._scales[operand] = places
         grown = count - len(self._table)
         if grown:
             self._table = np.concatenate([self._table, np.zeros((grown, self._table.shape[1]), np.int64)])
@@ -176,6 +180,8 @@ class GroupView(View):
         self._groups = RowNumbers(len(keys))
         self._group_of = np.zeros(0, np.intp)
         self._by_group = KeyIndex()
+        self._indexed = 0
+        """How many members the index by group has: only what is made anew needs it."""
         self._result = np.zeros((0, len(self.names)), np.int32)
         self._there = np.zeros(0, np.bool_)
         self._totals = _totals_for(inner.names, aggregates, evaluator)
@@ -188,9 +194,8 @@ class GroupView(View):
         yield from (("held", self._held), ("members", self._members), ("groups", self._groups))
 
     def rebuild(self) -> None:
-        """Index the members by group; they are added up when they are all there."""
-        self._by_group = KeyIndex()
-        self._by_group.add(self._group_of.astype(np.int64), 0)
+        """Begin a new index; members are added up when they are all there."""
+        self._by_group, self._indexed = KeyIndex(), 0
         self._added_up = False
 
     def _add_up(self) -> None:
@@ -218,7 +223,7 @@ class GroupView(View):
         if not self._keys and period.first == 0:  # one group, even without rows
             groups, at, weight = np.append(groups, 0), np.append(at, 0), np.append(weight, 0)
             ids = np.concatenate([ids, np.zeros((1, ids.shape[1]), np.int32)])
-        order = np.lexsort((at, groups))
+        order = order_by(groups, at)
         last = np.ones(len(order), np.bool_)
         last[:-1] = (np.diff(groups[order]) != 0) | (np.diff(at[order]) != 0)
         touched, when = groups[order][last].astype(np.int64), at[order][last]
@@ -237,7 +242,8 @@ class GroupView(View):
                 results[known] = self._from_totals(touched[known], rows.take(known))
                 results[~there] = 0
             anew = np.flatnonzero(~known)
-        there[anew], results[anew] = self._evaluated(touched[anew], when[anew], counts)
+        if len(anew):
+            there[anew], results[anew] = self._evaluated(touched[anew], when[anew], counts)
         changes = self._changes(touched, when, there, results)
         self._forget()
         return changes
@@ -256,7 +262,6 @@ class GroupView(View):
         places = [self._inner.names.index(name) for name in self._keys]
         new = self._groups.number(ids[known:][:, places])
         self._group_of = np.concatenate([self._group_of, new])
-        self._by_group.add(new.astype(np.int64), known)
         count = max(len(self._groups), 0 if self._keys else 1)
         grown = count - len(self._there)
         self._there = np.concatenate([self._there, np.zeros(grown, np.bool_)])
@@ -264,6 +269,8 @@ class GroupView(View):
 
     def _evaluated(self, groups: Longs, at: Longs, counts: Counts) -> tuple[Mask, Ids]:
         """Whether each group is there at an evaluation, and its row."""
+        self._by_group.add(self._group_of[self._indexed :].astype(np.int64), self._indexed)
+        self._indexed = len(self._group_of)
         asked, rows = self._by_group.find(groups)
         many = counts.at_evaluation(rows, at[asked], self._members.counts)
         order = np.argsort(asked, kind="stable")

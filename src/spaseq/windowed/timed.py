@@ -132,7 +132,7 @@ class KeyIndex:
         """Index further rows, numbered from ``first`` on."""
         if not len(keys):
             return
-        order = np.argsort(keys, kind="stable")
+        order = np.argsort(keys)
         self._runs.append((keys[order], order + first))
         while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
             (left, left_rows), (right, right_rows) = self._runs[-2:]
@@ -172,11 +172,20 @@ class RowNumbers(Keeper):
         if not len(ids):
             return np.zeros(0, np.intp)
         keys = keys_of(ids)
-        order = np.lexsort((*ids.T, keys)) if ids.shape[1] else np.arange(len(ids))
-        ordered = ids[order]
+        order = np.argsort(keys)
+        ordered_keys = keys[order]
         fresh = np.ones(len(ids), np.bool_)
-        fresh[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-        distinct, distinct_keys = ordered[fresh], keys[order][fresh]
+        fresh[1:] = ordered_keys[1:] != ordered_keys[:-1]
+        if ids.shape[1] > 2:
+            ordered = ids[order]
+            differ = (ordered[1:] != ordered[:-1]).any(axis=1)
+            if (differ & ~fresh[1:]).any():  # different rows with the same hash
+                order = np.lexsort((*ids.T, keys))
+                ordered = ids[order]
+                differ = (ordered[1:] != ordered[:-1]).any(axis=1)
+            fresh[1:] = differ
+        first = order[fresh]
+        distinct, distinct_keys = ids[first], keys[first]
         numbers = np.full(len(distinct), -1, np.intp)
         asked, found = self._index.find(distinct_keys)
         if distinct.shape[1] > 2:
@@ -219,6 +228,23 @@ class Changes:
         return len(self.weight)
 
 
+def _any_less(ends: Longs, bounds: Longs) -> Mask:
+    """The rows with an end before its window's bound."""
+    found = np.zeros(len(ends), np.bool_)
+    for window, bound in enumerate(bounds.tolist()):
+        found |= ends[:, window] < bound
+    return found
+
+
+def order_by(numbers: Rows, at: Longs) -> Rows:
+    """The order of some rows by number, then by when; both are small enough to be one key."""
+    if not len(at):
+        return np.zeros(0, np.intp)
+    first = int(at.min())
+    span = int(at.max()) - first + 1
+    return np.argsort(numbers.astype(np.int64) * span + (at - first))
+
+
 class Held(Keeper):
     """The rows of a view that will leave by themselves, and when they do."""
 
@@ -237,13 +263,13 @@ class Held(Keeper):
     def step(self, new: TimedRows, period: Period) -> Changes:
         """What appears and what leaves at these evaluations."""
         arrived = new.matrix(self.names)
-        ending = (new.ends < NO_END).any(axis=1)
+        ending = _any_less(new.ends, np.full(new.ends.shape[1], NO_END))
         if ending.any():
             self._ids = np.concatenate([self._ids, arrived[ending]])
             self._weight = np.concatenate([self._weight, new.weight[ending]])
             self._ends = np.concatenate([self._ends, new.ends[ending]])
         last = np.array([low[-1] for low in period.low], np.int64)
-        over = (self._ends < last).any(axis=1)
+        over = _any_less(self._ends, last)
         if not over.any():
             return Changes(arrived, new.weight, new.since)
         gone = self._ends[over]
@@ -309,7 +335,7 @@ class Counting(Keeper):
     def count(self, changes: Changes) -> Counts:
         """Take some changes."""
         numbers = self.number(changes.ids)
-        order = np.lexsort((changes.at, numbers))
+        order = order_by(numbers, changes.at)
         numbers, at, weight = numbers[order], changes.at[order], changes.weight[order]
         first = np.ones(len(order), np.bool_)
         first[1:] = (numbers[1:] != numbers[:-1]) | (at[1:] != at[:-1])

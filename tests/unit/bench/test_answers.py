@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from pyoxigraph import parse
 
+from spaseq.algebra.operator_query import OperatorQuery
+from spaseq.algebra.windows import WindowQuery
 from spaseq.io.readers import read_graph_events
 from spaseq.io.result_json import match_line
 from spaseq.planner.compiled import compile_query
 from spaseq.reference import answers
+from spaseq.reference.continuous import window_answers
 from spaseq_bench.declared import Benchmark, Params, Variant, load_all
 from spaseq_bench.input_files import make_input
 from spaseq_bench.measure import answer_in
@@ -43,12 +46,18 @@ def test_the_expected_answer_is_the_reference_s(
             (
                 event
                 for stream in query.streams
-                for event in read_graph_events(data.streams[stream.alias], stream=stream.iri)
+                for name in stream.names
+                if name in data.streams
+                for event in read_graph_events(data.streams[name], stream=stream.iri)
             ),
             key=lambda event: event.time,
         )
         several = name if "queries" in params else None
-        matches = answers(query.algebra, events, knowledge, query.normal_text)
+        if isinstance(query.source, OperatorQuery):
+            assert isinstance(query.source.details, WindowQuery)
+            matches = window_answers(query.source.details, events, knowledge, query.normal_text)
+        else:
+            matches = answers(query.algebra, events, knowledge, query.normal_text)
         found += [match_line(match, query=several) for match in matches]
     lines = tmp_path / "answer.jsonl"
     lines.write_text("".join(found), encoding="utf-8")

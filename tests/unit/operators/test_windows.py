@@ -14,7 +14,7 @@ from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.windows import WindowQuery
 from spaseq.errors import SpaseqError
 from spaseq.model.events import GraphEvent
-from spaseq.planner import compile_query
+from spaseq.planner.compiled import Optimisations, compile_query
 from spaseq.reference.continuous import window_answers
 
 COUNT = """PREFIX : <http://e/>
@@ -95,6 +95,18 @@ def test_running_totals_are_what_the_reference_adds_up(seed: int) -> None:
     assert isinstance(query.source.details, WindowQuery)
     wanted = window_answers(query.source.details, events)
     assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
+
+
+def test_incremental_evaluation_can_be_switched_off() -> None:
+    """Every evaluation then begins anew, as `explain` says, and the answers are the same."""
+    query = compile_query(COUNT, "rsepql", optimisations=Optimisations.without("incremental"))
+    assert "incremental evaluation is switched off" in query.explain()
+    events = [_event(second, f"k{second % 3}") for second in range(20)]
+    answers = []
+    for each in (query, compile_query(COUNT, "rsepql")):
+        engine = spaseq.Engine(each)
+        answers.append(Counter(map(_shown, engine.push(events) + engine.finish())))
+    assert answers[0] == answers[1]
 
 
 def _shown(match: spaseq.Match) -> tuple[object, ...]:

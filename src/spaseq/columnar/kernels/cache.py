@@ -71,8 +71,7 @@ class FunctionCache:
 
     def encode_texts(self, texts: Sequence[str]) -> Ids:
         """The ids of terms given as canonical N-Triples."""
-        encode = self._dictionary.encode_text
-        return np.array([encode(text) for text in texts], dtype=np.int32)
+        return np.array(self._dictionary.encode_texts(texts), dtype=np.int32)
 
     def decimals(self, ids: Ids) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Mantissas and scales of decimals; the scale is negative where 64 bits are too few."""

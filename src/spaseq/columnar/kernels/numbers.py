@@ -31,6 +31,7 @@ _TENS: Final[Longs] = np.array([10**power for power in range(19)], dtype=np.int6
 _ROOM: Final = float(2**62)
 _EXACT: Final = float(2**53)
 _DIGITS: Final = 18
+_STEP: Final = 10**6
 _SUMMAND: Final = 2**38
 """Below this, 2**24 numbers can be added without a look at the sum."""
 
@@ -219,14 +220,34 @@ def encode_averages(sums: Numbers, many: Longs, cache: FunctionCache) -> Ids:
     order = np.lexsort((shape, sums.mantissa))
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = (np.diff(sums.mantissa[order]) != 0) | (np.diff(shape[order]) != 0)
-    texts = []
-    for row in order[fresh].tolist():
-        whole = int(sums.mantissa[row])
-        quotient = abs(whole) * 10**_DIGITS // (int(many[row]) * 10 ** int(sums.scale[row]))
-        texts.append(_exact_text(int(Kind.DECIMAL), -quotient if whole < 0 else quotient, _DIGITS))
+    rows = order[fresh]
     ids = np.empty(len(order), np.int32)
+    texts = _quotient_texts(sums.mantissa[rows], many[rows], sums.scale[rows])
     ids[order] = cache.encode_texts(texts)[np.cumsum(fresh) - 1]
     return ids
+
+
+def _quotient_texts(dividend: Longs, divisor: Longs, scale: Longs) -> list[str]:
+    """Decimals of `dividend / divisor / 10**scale`, cut after 18 places."""
+    if float((divisor.astype(np.float64) * _TENS[scale]).max(initial=0)) * _STEP >= _ROOM:
+        # A remainder with six more digits would not fit.
+        texts = []
+        for whole, by, places in zip(dividend.tolist(), divisor.tolist(), scale.tolist(), strict=True):
+            quotient = abs(whole) * 10**_DIGITS // (by * 10**places)
+            texts.append(_exact_text(int(Kind.DECIMAL), -quotient if whole < 0 else quotient, _DIGITS))
+        return texts
+    divisor = divisor * _TENS[scale]
+    whole, rest = np.divmod(np.abs(dividend), divisor)
+    fraction = np.zeros(len(whole), np.int64)
+    for _ in range(_DIGITS // 6):
+        digits, rest = np.divmod(rest * _STEP, divisor)
+        fraction = fraction * _STEP + digits
+    sign = np.where((dividend < 0) & ((whole > 0) | (fraction > 0)), "-", "").tolist()
+    end = f'"^^<{XSD}decimal>'
+    return [
+        f'"{minus}{one}.{other:018d}'.rstrip("0").rstrip(".") + end
+        for minus, one, other in zip(sign, whole.tolist(), fraction.tolist(), strict=True)
+    ]
 
 
 def _encode_exact(kind: npt.NDArray[np.uint8], mantissa: Longs, scale: Longs, cache: FunctionCache) -> Ids:

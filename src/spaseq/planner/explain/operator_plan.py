@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spaseq.planner.compiled import CompiledQuery
 
 
-def _window_facts(query: WindowQuery) -> Iterator[tuple[str, list[str]]]:
+def _window_facts(query: WindowQuery, *, incremental: bool) -> Iterator[tuple[str, list[str]]]:
     """What is particular to a continuous query: its windows, when it is evaluated, what is reported, what is evaluated anew."""
     yield (
         "window",
@@ -39,7 +39,7 @@ def _window_facts(query: WindowQuery) -> Iterator[tuple[str, list[str]]]:
     yield "reported", [f"{query.emission.value}: {reported[query.emission]}"]
     from spaseq.windowed.build import parts_anew  # loads columns
 
-    anew = parts_anew(query)
+    anew = parts_anew(query, incremental=incremental)
     found = [f"{format_pattern(each.part)}: {each.reason}" for each in anew]
     yield "anew", found or ["nothing: every part is followed incrementally"]
 
@@ -51,7 +51,9 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
     streams = [f"{stream.alias} <{stream.iri}>" for stream in query.streams]
     patterns = [f"{each.name} on <{each.stream}>: {format_pattern(each.pattern)}" for each in query.patterns]
     details = query.source.details
-    windows = dict(_window_facts(details)) if isinstance(details, WindowQuery) else {}
+    windows: dict[str, list[str]] = {}
+    if isinstance(details, WindowQuery):
+        windows = dict(_window_facts(details, incremental=query.optimisations.incremental))
     if windows:
         patterns = [each.name for each in query.patterns]
     keys = [f"?{name}" for name in query.distribution.variables]

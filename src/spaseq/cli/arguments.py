@@ -48,7 +48,7 @@ def pair(text: str, option: str, known: Collection[str]) -> tuple[str, str]:
     return next(sides for rule in rules for sides in candidates if rule(sides))
 
 
-_MAPPINGS: Final = {"streams": "--stream", "knowledge": "--kb"}
+_MAPPINGS: Final = {"streams": "--stream", "knowledge": "--kb", "on_late": "--on-bad-input"}
 _NAMES: Final = (
     "format", "idle_after", "lateness", "layout", "max_lead", "max_memory", "max_runs", "on_bad_input", "quarantine",
     "rdfs", "settle", "time_unit", "timestamp_predicate", "triples_per_event",
@@ -62,6 +62,8 @@ def in_options(text: str) -> str:
 
     >>> in_options('say `streams={"S": …}` and `time_unit="s"`, more than max_runs=5')
     'say `--stream S=PATH` and `--time-unit s`, more than --max-runs 5'
+    >>> in_options('`on_late="skip"` goes on without it')
+    '`--on-bad-input skip` goes on without it'
     """
 
     def option(found: re.Match[str]) -> str:

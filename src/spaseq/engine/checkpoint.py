@@ -21,7 +21,7 @@ from spaseq.errors import IncompatibleCheckpoint, InvalidArgument
 from spaseq.io.written import Written
 from spaseq.model.packing import LARGEST, LONG, Damaged, reading, whole_number
 
-VERSION: Final = 4
+VERSION: Final = 5
 FILE: Final = "checkpoint"
 SPARK_FILE: Final = "run.json"
 """What a checkpoint of a run on Spark has instead."""

@@ -6,7 +6,7 @@ The rule is that of `spaseq.temporal.watermarks`, with a front per stream.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -53,13 +53,15 @@ class StreamClocks:
             self._latest[stream] = max(self._latest[stream], last)
             self._heard[stream] = now
 
-    @property
-    def watermark(self) -> int:
-        """The instant before which no event is waited for."""
+    def watermark(self, streams: Iterable[int]) -> int:
+        """The instant before which no event of these streams, by their numbers, is waited for."""
         now = self._clock()
         fronts = [
-            Front(max(latest - self._lateness, BEFORE_ALL), round((now - heard) * 1_000_000))
-            for latest, heard in zip(self._latest, self._heard, strict=True)
+            Front(
+                max(self._latest[stream] - self._lateness, BEFORE_ALL),
+                round((now - self._heard[stream]) * 1_000_000),
+            )
+            for stream in streams
         ]
         found = watermark(fronts, idle_after=self._idle_after)
         return BEFORE_ALL if found is None else found

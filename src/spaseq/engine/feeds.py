@@ -168,7 +168,7 @@ def pushed_batches(
     """Events that a program hands over for one stream, as batches; positions count them from 1."""
     remaining, count = iter(events), 0
     while block := list(islice(remaining, settings().pushed_events)):
-        plain = [_plain(checked_event(event), stream, dictionary) for event in block]
+        plain = [plain_event(checked_event(event), stream, dictionary) for event in block]
         if count == 0:
             warn_of_unit(block[0])
         batch = encode_pushed(plain, streams, dictionary)
@@ -177,8 +177,8 @@ def pushed_batches(
         yield replace(batch, sources=(f"events of {stream.alias}",), positions=positions)
 
 
-def _plain(event: Event | GraphEvent, stream: Stream, dictionary: TermDictionary) -> GraphEvent:
-    """The event under its stream's IRI, its blank nodes local."""
+def plain_event(event: Event | GraphEvent, stream: Stream, dictionary: TermDictionary) -> GraphEvent:
+    """The event under its stream's IRI, its blank nodes local; `InvalidArgument` if it is malformed."""
     if event.stream not in stream.names:
         raise InvalidArgument(
             f"an event of the stream `{event.stream}` is among those of `{stream.alias}` <{stream.iri}>"

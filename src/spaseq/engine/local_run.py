@@ -12,6 +12,7 @@ from typing import Final
 from spaseq.engine.checkpoint import Checkpoint, CheckpointFile, RunProgress, hold
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.follow import watch
+from spaseq.engine.held_back import HeldBack
 from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import StreamInput, declared_streams, resolve_streams
 from spaseq.engine.live import LivePipes
@@ -77,7 +78,10 @@ class LocalRun:
         )
         self.session = QueryGroup(queries, knowledge, wall_clock(), limits)
         whole = self.session.needs_whole_instants
-        self.buffer = ReorderBuffer(options.lateness or 0, whole_instants=whole) if request.follow else None
+        sets = [run.reads for run in self.session.runs]
+        self.held_back = (
+            HeldBack(sets, options.lateness or 0, whole_instants=whole) if request.follow else None
+        )
         self.resumed = False
         self.progress = RunProgress()
         self._held = ExitStack()
@@ -132,14 +136,20 @@ class LocalRun:
                 check_written(output, "output", written, whole=True)
             return
         for number, (run, blob) in enumerate(zip(self.session.runs, found.machines, strict=True)):
-            buffer = self.buffer if number == 0 else None
-            restore_machine(run.machine, blob, buffer, len(self.session.streams))
+            restore_machine(run.machine, blob, self._buffer(number), len(self.session.streams))
             run.matches = found.progress.matches[number]
+
+    def _buffer(self, number: int) -> ReorderBuffer | None:
+        """The buffer that is saved with a query: the first one of those that share it."""
+        sets = [run.reads for run in self.session.runs]
+        if self.held_back is None or sets.index(sets[number]) < number:
+            return None
+        return self.held_back.buffers[sets[number]]
 
     def save(self, progress: RunProgress) -> None:
         """Write a checkpoint."""
         blobs = tuple(
-            snapshot_machine(run.machine, self.buffer if number == 0 else None)
+            snapshot_machine(run.machine, self._buffer(number))
             for number, run in enumerate(self.session.runs)
         )
         self._checkpoint.save(Checkpoint(self._identity, progress, blobs))
@@ -159,7 +169,7 @@ class LocalRun:
         progress = self.progress
         cure = FOLLOWED if request.follow else ""
         opener = Opener(self.session, reports, request.input, poll=poll, cure=cure)
-        if self.buffer is None:
+        if self.held_back is None:
             self.inputs = keep_pipes(self.inputs, stack, poll)
             whole = self.session.needs_whole_instants or request.checkpoint is not None
             clock = wall_microseconds() if progress.clock is None else progress.clock
@@ -173,8 +183,10 @@ class LocalRun:
             opener,
             watch(self._streams, self._given, request.input, request.settle, progress.taken),
             LivePipes(pipes_of(self.inputs), request.input.read, request.settle, stack),
-            LiveSources(self._addresses, streams, self.session.dictionary, progress.positions, stack),
-            self.buffer,
+            LiveSources(
+                self._addresses, streams, self.session.dictionary, progress.positions, stack, reports.lost
+            ),
+            self.held_back,
             StreamClocks(streams, lateness, request.idle_after, progress.latest),
             reports,
             streams=streams,
@@ -283,7 +295,7 @@ class _Work:
         self._supply = supply
         self._session.budget.count("events", lambda: supply.nbytes)
         for portion in with_end(supply.portions()):
-            self._expected = opener.expected if self._run.buffer is None else None
+            self._expected = opener.expected if self._run.held_back is None else None
             self._midway = True
             for answered in self._session.step(portion):
                 self._sink.write(answered)

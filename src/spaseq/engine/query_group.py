@@ -64,6 +64,8 @@ class QueryRun:
         own = {iri: index for index, iri in enumerate(self.program.streams)}
         index = np.array([own.get(iri, own.get(EVERY_STREAM, -1)) for iri in streams], np.int16)
         self._index = None if index.tolist() == list(range(len(index))) else index
+        self.reads = frozenset(np.flatnonzero(index >= 0).tolist())
+        """The numbers of the streams that it reads."""
 
     @property
     def finished(self) -> bool:
@@ -209,7 +211,7 @@ class QueryGroup:
 
         Yields after every slice of work, often no answers, so that the caller can handle signals in between.
         """
-        going = [run for run in self.runs if not run.finished]
+        going = [run for run in self.runs if not run.finished and portion.streams in (None, run.reads)]
         seen: dict[bytes, Seen] | None = {} if len(going) > 1 else None
         for answered in _rounds([(run, run.step(portion, seen)) for run in going]):
             for run, answers in answered:

@@ -27,6 +27,8 @@ class Portion:
 
     batch: EventBatch
     now: int
+    streams: frozenset[int] | None = None
+    """The streams whose time has come so far, by number: it concerns the queries that read just these. None: all."""
 
 
 class Merge:

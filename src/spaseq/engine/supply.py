@@ -12,11 +12,11 @@ import numpy.typing as npt
 from spaseq.engine.checkpoint import RunProgress
 from spaseq.engine.clocks import StreamClocks, wall_microseconds
 from spaseq.engine.follow import INTERVAL, Watch
+from spaseq.engine.held_back import HeldBack
 from spaseq.engine.live import INTERVAL as LIVE_INTERVAL
 from spaseq.engine.live import LivePipes
 from spaseq.engine.live_sources import LiveSources
 from spaseq.engine.opening import Opened, Opener, StreamFiles
-from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import Merge, Portion, after
 from spaseq.engine.reports import Reports
 from spaseq.errors import IncompatibleCheckpoint
@@ -117,7 +117,7 @@ class FollowSupply:
         watch: Watch,
         pipes: LivePipes,
         live: LiveSources,
-        buffer: ReorderBuffer,
+        held_back: HeldBack,
         clocks: StreamClocks,
         reports: Reports,
         *,
@@ -132,7 +132,7 @@ class FollowSupply:
         self._watch = watch
         self._pipes = pipes
         self._live = live
-        self._buffer = buffer
+        self._held_back = held_back
         self._clocks = clocks
         self._reports = reports
         self._streams = streams
@@ -159,7 +159,7 @@ class FollowSupply:
             for batch in self._live.take():
                 heard, batch = True, self._opener.believed(batch)
                 self._count(batch)
-                yield self._held_back(batch)
+                yield from self._taken(batch)
             if files:
                 self._reached, self._current, self._clock = None, look.marks, wall_microseconds()
                 yield from self._handled(files)
@@ -168,10 +168,10 @@ class FollowSupply:
             elif (
                 (self._pipes or self._live) and self._pipes.done and self._live.done and not self._watch.given
             ):
-                yield Portion(self._buffer.advance_to(FOREVER), FOREVER)
+                yield from self._held_back.rest(FOREVER)
                 return
             else:
-                yield from self._passed()
+                yield from self._held_back.passed(self._clocks)
                 self._reports.notices.poll()
                 self._rest(LIVE_INTERVAL if self._pipes or self._live else INTERVAL)
 
@@ -183,26 +183,18 @@ class FollowSupply:
         )  # fmt: skip
         for portion in self._finite.portions():
             self._reached = self._finite.reached
-            yield self._held_back(portion.batch)
+            yield from self._taken(portion.batch)
         self._watch.keep(self._current)
         self._pipes.keep()
         self._reports.settle()
         self._reached, self._current, self._finite = None, (), None
 
-    def _held_back(self, batch: EventBatch) -> Portion:
+    def _taken(self, batch: EventBatch) -> Iterator[Portion]:
         """What may go on now that these events have come."""
-        late = self._buffer.hold(batch)
-        if len(late):
-            self._reports.late_in_time(batch, late, self._buffer.watermark, self._streams)
+        for late, watermark in self._held_back.hold(batch):
+            self._reports.late_in_time(batch, late, watermark, self._streams)
         self._clocks.see(batch)
-        ready = self._buffer.advance_to(self._clocks.watermark)
-        return Portion(ready, self._buffer.watermark)
-
-    def _passed(self) -> Iterator[Portion]:
-        """What may go on because a stream has been idle for so long that it is not waited for."""
-        if self._clocks.watermark > self._buffer.watermark:
-            ready = self._buffer.advance_to(self._clocks.watermark)
-            yield Portion(ready, self._buffer.watermark)
+        yield from self._held_back.ready(self._clocks)
 
     def _resumed(self) -> list[StreamFiles]:
         """The files that were being read when the checkpoint was written."""
@@ -239,14 +231,14 @@ class FollowSupply:
     @property
     def nbytes(self) -> int:
         """The size of the events that are held."""
-        return self._buffer.nbytes + (self._finite.nbytes if self._finite is not None else 0)
+        return self._held_back.nbytes + (self._finite.nbytes if self._finite is not None else 0)
 
     def held(self) -> list[EventBatch]:
         """Every event that is held."""
-        return [self._buffer.held, *(self._finite.held() if self._finite is not None else [])]
+        return [*self._held_back.held(), *(self._finite.held() if self._finite is not None else [])]
 
     def remap(self, mapping: npt.NDArray[np.int32]) -> None:
         """Follow a compaction of the dictionary."""
-        self._buffer.remap(mapping)
+        self._held_back.remap(mapping)
         if self._finite is not None:
             self._finite.remap(mapping)

@@ -63,11 +63,11 @@ OnBad: TypeAlias = Callable[[BadInput], None]
 
 
 class BadInputError(SpaseqError):
-    """Bad input under the policy ``fail``."""
+    """Bad input under the policy ``fail``, which the argument ``option`` has chosen."""
 
-    def __init__(self, bad: BadInput) -> None:
+    def __init__(self, bad: BadInput, option: str = "on_bad_input") -> None:
         self.bad = bad
-        super().__init__(f'bad input: {bad}\nhelp: `on_bad_input="skip"` or "quarantine" goes on without it')
+        super().__init__(f'bad input: {bad}\nhelp: `{option}="skip"` or "quarantine" goes on without it')
 
 
 class Quarantine(Protocol):

@@ -303,7 +303,7 @@ def _job(
             keep_names=options.provenance or any(task.program.reads_names for task in tasks),
         ),
         bad_policy(options.on_bad_input or "fail", options.quarantine),
-        bad_policy(options.on_late or late_default, options.quarantine),
+        bad_policy(options.on_late or late_default, options.quarantine, "on_late"),
         as_duration(options.lateness, "lateness"),
         _duration(options.stream_lag, "stream_lag"),
         bucket_places(buckets) if streaming else (),

@@ -96,14 +96,16 @@ class BadPolicy:
 
     policy: Policy = "fail"
     folder: SharedFolder | None = None
+    option: str = "on_bad_input"
+    """The argument that has chosen it."""
 
 
-def bad_policy(policy: str, quarantine: Directory | None) -> BadPolicy:
+def bad_policy(policy: str, quarantine: Directory | None, option: str = "on_bad_input") -> BadPolicy:
     """A policy the user named, on the driver; the directory it needs is made here."""
     found = checked_policy(policy)
     if found != "quarantine":
-        return BadPolicy(found)
+        return BadPolicy(found, option=option)
     if quarantine is None:
         raise InvalidArgument("the policy `quarantine` needs `quarantine=`, a directory that all workers see")
     kept = quarantine if isinstance(quarantine, SharedFolder) else SharedFolder.made(quarantine)
-    return BadPolicy(found, kept)
+    return BadPolicy(found, kept, option)

@@ -34,14 +34,15 @@ def test_the_slowest_stream_is_waited_for_until_it_has_been_silent_for_long_enou
     time = Time()
     clocks = StreamClocks(["a", "b"], 5, 10_000_000, clock=time)
     clocks.see(events(0, 90, 100, 70))
-    assert clocks.watermark == BEFORE_ALL
+    assert clocks.watermark((0, 1)) == BEFORE_ALL
     time.now += 9
     clocks.see(events(0, 110))
-    assert clocks.watermark == BEFORE_ALL
+    assert clocks.watermark((0, 1)) == BEFORE_ALL
     time.now += 1
-    assert clocks.watermark == 105
+    assert clocks.watermark((0, 1)) == 105
     clocks.see(events(1, 40))
-    assert clocks.watermark == 35, "it is waited for again once it speaks"
+    assert clocks.watermark((0, 1)) == 35, "it is waited for again once it speaks"
+    assert clocks.watermark((0,)) == 105, "whoever reads another stream only does not wait for it"
     assert clocks.latest == {"a": 110, "b": 40}
 
 
@@ -49,9 +50,9 @@ def test_if_all_streams_are_silent_the_fastest_one_counts() -> None:
     """Nobody is waited for."""
     time = Time()
     clocks = StreamClocks(["a", "b"], 0, 10_000_000, {"a": 100, "b": 40}, clock=time)
-    assert clocks.watermark == 40
+    assert clocks.watermark((0, 1)) == 40
     time.now += 10
-    assert clocks.watermark == 100
+    assert clocks.watermark((0, 1)) == 100
 
 
 def test_the_first_of_a_kind_is_told_at_once_and_then_how_many_more() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spaseq.io.bad_input import BadInput
+from spaseq.io.bad_input import BadInput, BadInputError
 from spaseq.spark.output.tallies import write_tally
 from spaseq.spark.shared_folder import MARK, NotShared, SharedFolder, bad_policy, check_arrived
 from spaseq.spark.sources.bad_events import BadEvents, quarantined
@@ -43,3 +43,11 @@ def test_less_than_was_written_is_an_error_that_says_how_much(tmp_path: Path) ->
     check_arrived("answers", 7, 7, tmp_path)
     with pytest.raises(NotShared, match=r"have written 25,603 answers, but 11,841 are in"):
         check_arrived("answers", 25_603, 11_841, tmp_path)
+
+
+@pytest.mark.parametrize("option", ["on_bad_input", "on_late"])
+def test_an_event_that_ends_a_query_is_told_with_the_argument_that_chose_so(option: str) -> None:
+    """Late events have an argument of their own."""
+    events = BadEvents(bad_policy("fail", None, option), "a")
+    with pytest.raises(BadInputError, match=f'help: `{option}="skip"` or "quarantine" goes on'):
+        events(BadInput("it came late", "kafka", 7, "event"))

@@ -72,7 +72,7 @@ KEYS: Final = (
 PROFILES: Final = ("tiny", "quick", "full")
 """Sizes: one that a test can afford, one for all benchmarks in minutes, one for numbers to publish."""
 MEASURES: Final = (
-    "cpu", "wall", "rate", "memory", "runs", "events", "p50", "p99", "cpu_p99", "cpu_mean", "evaluation", "triples",
+    "cpu", "wall", "shuffle", "rate", "memory", "runs", "events", "p50", "p99", "cpu_p99", "cpu_mean", "evaluation", "triples",
 )  # fmt: skip
 
 EXPECTED_MARK: Final = (

@@ -277,6 +277,7 @@ def _cell(work: _Work) -> Cell:
         latency=_middle_latency(rounds),
         evaluations=int(max((_number(each, "evaluations") for each in rounds), default=0.0)),
         triples=int(max((_number(each, "triples") for each in rounds), default=0.0)),
+        shuffle=[_number(each, "shuffle") for each in rounds if "shuffle" in each],
         void=work.void,
         skipped=work.skipped,
         note=work.variant.note,

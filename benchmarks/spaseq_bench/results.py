@@ -40,6 +40,8 @@ class Cell:
     """How many evaluations of a continuous query the times are for."""
     triples: int = 0
     """How many triples the times are for, timestamps not included, where they are not for the whole input."""
+    shuffle: list[float] = field(default_factory=list)
+    """The bytes that went through shuffles of Spark in every round."""
     void: str = ""
     """Why the times do not count: a wrong answer, bad input, a failure."""
     skipped: str = ""
@@ -91,6 +93,8 @@ class Cell:
                 return self.cpu
             case "wall":
                 return self.wall
+            case "shuffle":
+                return self.shuffle
             case "rate":
                 return [
                     self.quads / seconds

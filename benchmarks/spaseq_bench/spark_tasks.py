@@ -15,9 +15,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 from spaseq.settings import changed_settings
 from spaseq_bench.tasks import Job, Outcome, Round, percentiles, request_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def spark_task(job: Job) -> Round:
@@ -34,6 +38,7 @@ def spark_task(job: Job) -> Round:
     spark = new_session(master)
 
     warm = int(job["params"].get("warm", 0))
+    buckets = int(job["params"]["buckets"]) if "buckets" in job["params"] else None
 
     def once() -> Outcome:
         for _ in range(warm):
@@ -49,7 +54,8 @@ def spark_task(job: Job) -> Round:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="spaseq-bench-")))
             asked = replace(request, checkpoint=folder / "checkpoint" if streaming else None)
             wall, cpu = time.perf_counter(), tree_seconds()
-            run = SparkRun(asked, master)
+            moved = shuffled(spark)
+            run = SparkRun(asked, master, buckets=buckets)
             latency: dict[str, float] = {}
             if pieces:
                 with cut_into(pieces, cores, [Path(path) for path in job["streams"].values()]):
@@ -59,7 +65,8 @@ def spark_task(job: Job) -> Round:
             else:
                 report = run.run_in(spark, folder, stack)
             took = {"wall": time.perf_counter() - wall, "cpu": tree_seconds() - cpu}
-            return {**took, "bad": float(report.status.bad), "latency": latency}
+            counts = {"bad": float(report.status.bad), "shuffle": float(shuffled(spark) - moved)}
+            return {**took, **counts, "latency": latency}
 
     return once
 
@@ -70,6 +77,12 @@ def cut_into(pieces: int, cores: int, files: list[Path]) -> Iterator[None]:
     size = max(1, sum(file.stat().st_size for file in files) // pieces)
     with changed_settings(micro_batch_bytes=size // cores, scheduled_part_bytes=size):
         yield
+
+
+def shuffled(spark: SparkSession) -> int:
+    """The bytes that all tasks of a session have written for others."""
+    told = spark.sparkContext._jsc.sc().statusStore().executorList(False)
+    return sum(told.apply(number).totalShuffleWrite() for number in range(told.size()))
 
 
 def tree_seconds() -> float:

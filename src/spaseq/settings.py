@@ -88,6 +88,7 @@ class Settings:
     )
     compiled_graph_bytes: int = _threshold(1 << 21, 60, "graphs from this size on are encoded by kernels")
     promoted_terms: int = _threshold(5_000, 3, "terms from which a bucket's dictionary uses the arena")
+    loaded_terms: int = _threshold(100, 2, "the same in a process that has loaded the arena")
     compacted_terms: int = _threshold(1 << 17, 4, "terms from which a dictionary that doubled is compacted")
     compacted_bucket_terms: int = _threshold(500_000, 4, "the same for the dictionary of a Spark bucket")
     forgotten_terms: int = _threshold(2_000_000, 5, "terms from which a Spark worker starts a new dictionary")
@@ -184,6 +185,17 @@ class Settings:
     segment_runs: int = _threshold(256, 2, "runs from which a segment of mostly expired runs is rewritten")
     segment_bytes: int = _threshold(
         1 << 16, 100, "bytes of segments from which state is rewritten as a whole"
+    )
+    slice_windows: int = _threshold(
+        16, 2, "sliding windows in a slice of time, by which a finite input is spread over cores"
+    )
+    tick_groups: int = _threshold(
+        8,
+        2,
+        "groups of keys that each hear of all instants, where a finite input is spread and `,` asks for them",
+    )
+    tasks_per_core: int = _threshold(
+        4, 1, "tasks per core of the sequence stage of a finite input, however many buckets were asked for"
     )
     cluster_tasks: int = _threshold(
         16, 3, "tasks at a time that a run on a cluster plans for at least, however few executors are there"

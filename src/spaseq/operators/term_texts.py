@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -28,7 +30,9 @@ def texts_of(dictionary: TermDictionary, ids: npt.NDArray[np.integer]) -> pa.Lar
 def encode_terms(dictionary: TermDictionary, texts: pa.LargeStringArray) -> Ints:
     """The ids of terms: entry ``n`` is that of term number ``n``, entry 0 is unbound."""
     ids = np.zeros(len(texts) + 1, np.int32)
-    if len(dictionary) + len(texts) >= settings().promoted_terms:
+    loaded = "spaseq.model.arena" in sys.modules
+    least = settings().loaded_terms if loaded else settings().promoted_terms
+    if len(dictionary) + len(texts) >= least:
         dictionary.promote()
     if not dictionary.promoted:
         ids[1:] = dictionary.encode_texts(texts.to_pylist())

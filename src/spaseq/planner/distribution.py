@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from spaseq.algebra.events import EventQuery, EventWindow, TimeWindow
@@ -27,17 +27,25 @@ class RouteUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The unit of distribution, its variables, and whether tumbling windows can go apart as well."""
+    """The unit of distribution, its variables, and whether stretches of time can go apart as well."""
 
     unit: RouteUnit
     variables: tuple[str, ...]
     by_window: bool
+    """Tumbling windows can."""
     reason: str
     cure: str = ""
+    by_slice: bool = False
+    """Slices of time can, with a sliding window more on either side of each: of a finite input, whose rows can be copied."""
 
 
 def distribute(query: EventQuery, automaton: Automaton) -> Distribution:
     """The finest distribution that provably changes nothing; the automaton is the query's."""
+    sliding = isinstance(query.window, TimeWindow) and query.window.sliding
+    return replace(_by_key(query, automaton), by_slice=sliding and not query.skip_past)
+
+
+def _by_key(query: EventQuery, automaton: Automaton) -> Distribution:
     # Skipping carries on from one window to the next.
     by_window = isinstance(query.window, TimeWindow) and not query.window.sliding and not query.skip_past
     if query.partition:

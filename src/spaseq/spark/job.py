@@ -128,7 +128,7 @@ def make_tasks(
         program = build_program(query)
         # An endless ASK must keep that it has answered, so its rows go to one bucket.
         alone = streaming and query.form.once
-        routing = routing_of(program, buckets, number, one_place=alone)
+        routing = routing_of(program, buckets, number, streaming=streaming, one_place=alone)
         tasks.append(
             Task(
                 name,

@@ -21,6 +21,7 @@ from spaseq.errors import InvalidArgument, described, listed
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.operators.machine import check_limits
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.settings import settings
 from spaseq.spark.job import Job, make_tasks, stream_numbers
 from spaseq.spark.output.across_buckets import compared
 from spaseq.spark.output.answer_rows import AnswerForm, RowForm
@@ -281,6 +282,9 @@ def _job(
         buckets = BUCKETS if streaming else _default_buckets(spark)
     if buckets < 1:
         raise InvalidArgument(f"`partitions` must be at least 1, not {buckets}")
+    if not streaming:
+        # Nothing is kept by bucket, so a task may have several as one: what it costs to start one is saved.
+        buckets = min(buckets, settings().tasks_per_core * parallel_tasks(spark))
     check_limits(options.max_runs, options.max_memory)
     tasks, streams = make_tasks(queries, buckets, streaming=streaming)
     # A streaming query that fails of late events fails again at every restart.

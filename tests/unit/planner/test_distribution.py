@@ -107,6 +107,7 @@ def test_windows_of_events_number_all_keys_together() -> None:
 def test_only_tumbling_time_windows_go_apart(window: str, apart: bool) -> None:
     """A match lies in one of them."""
     assert distribution("A ; B", window).by_window is apart
+    assert distribution("A ; B", window).by_slice is ("SLIDING" in window and "EVENTS" not in window)
 
 
 def test_the_cure_names_the_steps_that_lack_the_key() -> None:

@@ -12,7 +12,9 @@ from spaseq.spark.shuffle.blocks import (
     Mappings,
     concat_blocks,
     decode_block,
+    decode_instants,
     encode_block,
+    encode_instants,
 )
 
 
@@ -52,6 +54,33 @@ def test_a_block_of_another_version_is_refused_with_advice() -> None:
     data = bytes([99]) + encode_block(block([1], [], []))[1:]
     with pytest.raises(IncompatibleBlock, match=r"version 99.*start again with a new checkpoint"):
         decode_block(data)
+
+
+def test_instants_of_other_events_come_out_as_events_without_rows() -> None:
+    """An instant that has an event already is not there twice."""
+    after = decode_block(
+        encode_block(block([5, 9], [(0, 1)], ["<urn:a>"]), encode_instants(np.array([5, 6, 11])))
+    )
+    assert after.times.tolist() == [5, 9, 6, 11]
+    assert values(after) == [(5, "<urn:a>")]
+
+
+@pytest.mark.parametrize("step", [1, 30_000, 86_400_000_000, 2**40])
+def test_regular_instants_take_next_to_nothing(step: int) -> None:
+    """They are kept as differences, in units that all have in common."""
+    instants = np.arange(1000) * step - 7
+    data = encode_instants(instants)
+    assert decode_instants(data).tolist() == instants.tolist()
+    assert len(data) < 100
+
+
+def test_irregular_instants_survive() -> None:
+    """Whatever their distances."""
+    chance = np.random.default_rng(3)
+    for most in (3, 300, 70_000, 2**40):
+        instants = np.unique(chance.integers(-most, most, 500))
+        assert decode_instants(encode_instants(instants)).tolist() == instants.tolist()
+    assert decode_instants(encode_instants(np.array([-5]))).tolist() == [-5]
 
 
 def test_blocks_side_by_side_keep_their_own_terms() -> None:

@@ -19,7 +19,7 @@ from spaseq.planner.compiled import compile_query
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
-from spaseq.spark.shuffle.blocks import Block
+from spaseq.spark.shuffle.blocks import Block, decode_block
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
@@ -101,8 +101,8 @@ class Stream:
         if events:
             batch = self.batch(events)
             arrivals = np.arange(len(events), dtype=np.int64)
-            for query, _, block in self.mapper.blocks(batch, arrivals, ""):
-                given.blocks.setdefault(query, []).append(block)
+            for query, _, _, block in self.mapper.blocks(batch, arrivals, ""):
+                given.blocks.setdefault(query, []).append(decode_block(block))
             given.progress.see(STREAM, max(time for time, _, _, _ in events))
         if end:
             given.progress.promise(STREAM, 2**63 - 1)
@@ -180,8 +180,8 @@ def test_answers_of_an_older_generation_are_refused(change_settings: Callable[..
     stream = Stream("A ; B")
     sequencer = Sequencer(stream.job, stream.job.tasks[0], 0)
     batch = stream.batch([(1, "a", "k", "1"), (2, "b", "k", "2")])
-    for _, _, block in stream.mapper.blocks(batch, np.arange(2), ""):
-        sequencer.add(block)
+    for _, _, _, block in stream.mapper.blocks(batch, np.arange(2), ""):
+        sequencer.add(decode_block(block))
     (answers,) = sequencer.advance(10)
     assert len(answers) == 1
     list(sequencer.advance(20))
@@ -241,8 +241,8 @@ def test_late_events_are_left_out_and_counted_once(copies: int) -> None:
     list(stream.feed([(10 * SECOND, "a", "k", "1")]))
     given = stream.batch([(7 * SECOND, "a", "k", "late"), (8 * SECOND, "a", "k", "in time")])
     blocks: dict[int, list[Block]] = {}
-    for query, _, block in stream.mapper.blocks(given, np.arange(2), ""):
-        blocks.setdefault(query, []).append(block)
+    for query, _, _, block in stream.mapper.blocks(given, np.arange(2), ""):
+        blocks.setdefault(query, []).append(decode_block(block))
     clock = Block(
         given.times, given.streams, np.array([4, 5]), np.ones(2, np.int32), np.zeros((0, 32), np.uint8),
         blocks[0][0].pairs, (), pa.array(["line file.nq"], pa.large_string()),

@@ -17,9 +17,10 @@ SELECT ?k ?w {window} FROM STREAM S <http://ex.org/s>
 WHERE {{ SEQ (A {op} B) DEFINE GPM A ON S {{ ?x :a ?k }} DEFINE GPM B ON S {{ ?y :b ?k ; :c ?w }} }}"""
 
 
-def routing(window: str = "", op: str = ";", buckets: int = 5) -> Routing:
+def routing(window: str = "", op: str = ";", buckets: int = 5, *, streaming: bool = False) -> Routing:
     """How a query is spread over some buckets."""
-    return routing_of(build_program(compile_query(QUERY.format(window=window, op=op))), buckets)
+    program = build_program(compile_query(QUERY.format(window=window, op=op)))
+    return routing_of(program, buckets, streaming=streaming)
 
 
 def hashes(keys: list[str]) -> np.ndarray:
@@ -28,8 +29,8 @@ def hashes(keys: list[str]) -> np.ndarray:
 
 
 def test_equal_keys_meet_whatever_their_time() -> None:
-    """Without tumbling windows time does not matter."""
-    targets = routing("WITHIN 10 SECONDS SLIDING").targets(
+    """On endless inputs only tumbling windows go apart."""
+    targets = routing("WITHIN 10 SECONDS SLIDING", streaming=True).targets(
         hashes(["<a>", "<b>", "<a>"]), np.array([0, 5, 10**12])
     )
     assert targets.row.tolist() == [0, 1, 2]
@@ -63,12 +64,46 @@ def test_events_before_the_first_window_go_nowhere() -> None:
 
 def test_strict_contiguity_sends_every_instant_everywhere() -> None:
     """With the instants of all events ``,`` can be distributed by key."""
-    how = routing("WITHIN 10 SECONDS SLIDING", op=",")
+    how = routing("WITHIN 10 SECONDS SLIDING", op=",", streaming=True)
     assert (how.unit, how.ticks) == (RouteUnit.KEY_AND_TICKS, Ticks.INSTANTS)
     targets = how.tick_targets(np.array([1, 2]))
     assert sorted(zip(targets.row.tolist(), targets.bucket.tolist(), strict=True)) == [
         (r, b) for r in (0, 1) for b in range(5)
     ]
+
+
+def test_instants_of_a_finite_input_go_to_a_few_groups_of_keys_however_many_buckets_there_are() -> None:
+    """The keys of a slice of time are in those groups, so that shuffles do not grow with the buckets."""
+    how = routing("WITHIN 10 SECONDS SLIDING", op=",", buckets=200)
+    times = np.arange(0, 10**9, 10**6)
+    assert len(how.tick_targets(times).row) <= 1.2 * how.groups * len(times)
+    keys = hashes([f"<k{n}>" for n in range(100)])
+    homes = {int(how.home(keys[n : n + 1], times[5:6])[0]) for n in range(100)}
+    told = how.tick_targets(times[5:6])
+    assert homes <= set(told.bucket.tolist())
+
+
+@pytest.mark.parametrize("op", [";", ","])
+def test_a_slice_has_a_window_more_on_either_side(op: str) -> None:
+    """So all that a match may depend on is where its start is at home."""
+    how = routing("WITHIN 10 SECONDS SLIDING", op=op, buckets=1000)
+    chance, window = np.random.default_rng(5), 10_000_000
+    starts = chance.integers(-(10**10), 10**10, 500)
+    key = hashes(["<a>"])
+    for start, event in zip(starts, starts + chance.integers(-window, window + 1, 500), strict=True):
+        home = int(how.home(key, np.array([start]))[0])
+        assert home in how.targets(key, np.array([event])).bucket
+        if op == ",":
+            assert home in how.tick_targets(np.array([event])).bucket
+
+
+def test_a_hot_key_is_spread_over_slices() -> None:
+    """One key uses many buckets, at the price of a few copies."""
+    how = routing("WITHIN 10 SECONDS SLIDING", buckets=50)
+    times = np.arange(0, 10**11, 10**6)
+    targets = how.targets(hashes(["<a>"] * len(times)), times)
+    assert len(set(targets.bucket.tolist())) == 50
+    assert len(targets.row) < 1.2 * len(times)
 
 
 def test_windows_of_events_need_every_event_in_one_place() -> None:

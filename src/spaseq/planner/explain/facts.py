@@ -159,6 +159,7 @@ class DistributionFacts:
     unit: str
     variables: tuple[str, ...]
     by_window: bool
+    by_slice: bool
     reason: str
     cure: str
 
@@ -233,6 +234,7 @@ def explanation(query: CompiledQuery) -> Explanation:
             distribution.unit.value,
             distribution.variables,
             distribution.by_window,
+            distribution.by_slice,
             distribution.reason,
             distribution.cure,
         ),

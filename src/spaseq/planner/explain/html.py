@@ -21,6 +21,7 @@ from spaseq.planner.explain.text import (
     questioned,
     reads,
     window_lines,
+    windows_apart,
 )
 
 _CSS = Path(__file__).with_name("page.css")
@@ -171,7 +172,7 @@ def _variables(facts: Explanation) -> str:
 
 def _distribution(facts: Explanation) -> str:
     found = facts.distribution
-    windows = "tumbling windows can run apart" if found.by_window else "windows cannot run apart"
+    windows = escape(windows_apart(found))
     rows = [("by", escape(distributed_by(found))), ("why", escape(found.reason)), ("windows", windows)]
     return _definitions([*rows, *([("cure", escape(found.cure))] if found.cure else [])])
 

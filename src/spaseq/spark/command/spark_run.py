@@ -50,8 +50,16 @@ if TYPE_CHECKING:
 class SparkRun:
     """One run. Making it checks everything that can be wrong with a request; `run` does the work."""
 
-    def __init__(self, request: RunRequest, master: str | None = None, stop: Stop | None = None) -> None:
+    def __init__(
+        self,
+        request: RunRequest,
+        master: str | None = None,
+        stop: Stop | None = None,
+        *,
+        buckets: int | None = None,
+    ) -> None:
         self.request, self.master, self.stop = request, master or "local[*]", stop or Stop()
+        self._buckets = buckets
         check_master(self.master)
         self.inputs = resolve_streams(request.queries, request.streams)
         cure = (
@@ -237,6 +245,7 @@ class SparkRun:
         options = {
             **self.options(folder),
             "counts": SharedFolder.made(folder).inside(COUNTS),
+            "partitions": self._buckets,
             **limits,
             **more,
         }

@@ -6,8 +6,10 @@ block: one row for Spark, whatever its size, so that the JVM moves bytes and sor
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final
 
 import numpy as np
@@ -15,12 +17,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from spaseq.errors import SpaseqError
+from spaseq.operators.term_texts import packed_terms
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The first byte of every block; any change of the layout makes a new one."""
 DIGEST: Final = 32
 """Bytes of an event's digest."""
@@ -152,70 +155,103 @@ def concat_blocks(blocks: Sequence[Block]) -> Block:
 
 # --- bytes --------------------------------------------------------------------------------------
 
-_SCHEMA: Final = pa.schema(
-    [
-        ("times", pa.list_(pa.int64())),
-        ("streams", pa.list_(pa.int16())),
-        ("arrivals", pa.list_(pa.int64())),
-        ("names", pa.list_(pa.int32())),
-        ("digests", pa.large_binary()),
-        ("widths", pa.list_(pa.int32())),
-        ("counts", pa.list_(pa.int32())),
-        ("events", pa.list_(pa.int32())),
-        ("numbers", pa.list_(pa.int32())),
-        ("terms", pa.large_list(pa.large_string())),
-    ]
-)
-"""One row; ``widths`` and ``counts`` give the columns and rows of the pairs, then of every GPM."""
+_Column = npt.NDArray[Any]
 
 
-def encode_block(block: Block) -> bytes:
-    """A block as bytes."""
+def encode_block(block: Block, ticks: bytes = b"") -> bytes:
+    """A block as bytes: a head of numbers, then its columns, the widest first so that all are aligned.
+
+    ``ticks`` are the instants of other events, as `encode_instants` has them.
+    """
     tables = [block.pairs, *block.gpms]
-    columns = [
-        _list(block.times),
-        _list(block.streams),
-        _list(block.arrivals),
-        _list(block.names),
-        pa.array([block.digests.tobytes()], pa.large_binary()),
-        _list(np.array([table.terms.shape[1] for table in tables], np.int32)),
-        _list(np.array([len(table.event) for table in tables], np.int32)),
-        _list(np.concatenate([table.event for table in tables])),
-        _list(np.concatenate([table.terms.ravel() for table in tables])),
-        pa.LargeListArray.from_arrays(pa.array([0, len(block.terms)], pa.int64()), block.terms),
+    texts = packed_terms(block.terms)
+    shapes = [(table.terms.shape[1], len(table.event)) for table in tables]
+    lengths = np.diff(texts["ends"], prepend=0).astype(np.uint32)
+    sizes = (
+        len(block),
+        len(block.names),
+        len(block.digests),
+        len(block.terms),
+        len(texts["texts"]),
+        len(ticks),
+    )
+    head = np.array([VERSION, *sizes, len(tables), *chain.from_iterable(shapes)], np.int64)
+    cells: list[_Column] = [cell for table in tables for cell in (table.event, table.terms)]
+    columns: list[_Column] = [
+        block.times,
+        block.arrivals,
+        *cells,
+        block.names,
+        lengths,
+        block.streams,
+        block.digests,
+        texts["texts"],
     ]
-    batch = pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
-    body: bytes = batch.serialize().to_pybytes()
-    return bytes([VERSION]) + body
-
-
-def _list(values: npt.NDArray[np.generic]) -> pa.ListArray:
-    return pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), pa.array(values))
+    return b"".join([head.tobytes(), *(column.tobytes() for column in columns), ticks])
 
 
 def decode_block(data: bytes | memoryview) -> Block:
-    """The block that `encode_block` wrote; `IncompatibleBlock` for one of another release."""
-    view = memoryview(data)
-    if view[0] != VERSION:
+    """The block that `encode_block` wrote, other instants as events without rows; `IncompatibleBlock` for one of another release."""
+    if data[0] != VERSION:
         raise IncompatibleBlock(
-            f"a block of version {view[0]} was found, this release reads version {VERSION}; finish the run with "
+            f"a block of version {data[0]} was found, this release reads version {VERSION}; finish the run with "
             "the release that wrote it, or start again with a new checkpoint"
         )
-    batch = pa.ipc.read_record_batch(pa.py_buffer(view[1:]), _SCHEMA)
+    events, names, digests, terms, texts, ticks, tables = np.frombuffer(data, np.int64, 7, 8).tolist()
+    shapes = np.frombuffer(data, np.int64, 2 * tables, 64).reshape(-1, 2).tolist()
+    at = 64 + 16 * tables
 
-    def values(name: str) -> npt.NDArray[Any]:
-        array: npt.NDArray[Any] = batch.column(name).values.to_numpy(zero_copy_only=False)
-        return array
+    def column(kind: type[np.generic], count: int) -> _Column:
+        nonlocal at
+        found = np.frombuffer(data, kind, count, at)
+        at += found.nbytes
+        return found
 
-    widths, counts = values("widths"), values("counts")
-    events, numbers = values("events"), values("numbers")
-    tables, at, cell = [], 0, 0
-    for width, count in zip(widths.tolist(), counts.tolist(), strict=True):
-        cells = numbers[cell : cell + width * count].reshape(count, width)
-        tables.append(Mappings(events[at : at + count], cells))
-        at, cell = at + count, cell + width * count
-    digests = np.frombuffer(batch.column("digests")[0].as_buffer(), np.uint8).reshape(-1, DIGEST)
-    return Block(
-        values("times"), values("streams"), values("arrivals"), values("names"), digests,
-        tables[0], tuple(tables[1:]), batch.column("terms").values,
-    )  # fmt: skip
+    times, arrivals = column(np.int64, events), column(np.int64, events)
+    rows = [
+        Mappings(column(np.int32, count), column(np.int32, count * width).reshape(count, width))
+        for width, count in shapes
+    ]
+    named, lengths = column(np.int32, names), column(np.uint32, terms)
+    streams = column(np.int16, events)
+    digested = column(np.uint8, digests * DIGEST).reshape(-1, DIGEST)
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    written = pa.LargeStringArray.from_buffers(
+        terms, pa.py_buffer(ends), pa.py_buffer(column(np.uint8, texts))
+    )
+    found = Block(times, streams, arrivals, named, digested, rows[0], tuple(rows[1:]), written)
+    return _with_ticks(found, decode_instants(data[at : at + ticks])) if ticks else found
+
+
+def _with_ticks(block: Block, ticks: Longs) -> Block:
+    """The block with an event without rows at every instant that has none."""
+    ticks = ticks[~np.isin(ticks, block.times)]
+    nothing = np.zeros(len(ticks), np.int64)
+    return replace(
+        block,
+        times=np.concatenate([block.times, ticks]),
+        streams=np.concatenate([block.streams, nothing.astype(np.int16)]),
+        arrivals=np.concatenate([block.arrivals, nothing]),
+        names=np.concatenate([block.names, nothing.astype(np.int32)]) if len(block.names) else block.names,
+        digests=np.concatenate([block.digests, np.zeros((len(ticks), DIGEST), np.uint8)])
+        if len(block.digests)
+        else block.digests,
+    )
+
+
+def encode_instants(instants: Longs) -> bytes:
+    """Instants in order, each once, as compressed differences: a byte or two for each."""
+    gaps = np.diff(instants)
+    unit = int(np.gcd.reduce(gaps)) if len(gaps) else 1
+    steps = gaps // unit
+    width = next(size for size in (1, 2, 4, 8) if not len(steps) or int(steps.max()) < 1 << (8 * size))
+    head = np.array([instants[0], unit, width], np.int64)
+    return head.tobytes() + zlib.compress(steps.astype(f"<u{width}").tobytes(), 1)
+
+
+def decode_instants(data: bytes | memoryview) -> Longs:
+    """The instants that `encode_instants` wrote."""
+    first, unit, width = np.frombuffer(data, np.int64, 3).tolist()
+    steps = np.frombuffer(zlib.decompress(data[24:]), f"<u{width}").astype(np.int64)
+    found: Longs = first + unit * np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
+    return found

@@ -1,9 +1,10 @@
 """Which bucket a mapping row goes to: rows that can join must be in one bucket (semantics 1.9).
 
-A bucket is a place of the sequence stage. Keys are hashed into buckets, and so are the tumbling windows of
-a query that has them: each key and each window is evaluated as if it were alone. An event on a boundary
-belongs to two windows, so its rows go to the buckets of both; a match is reported where the window of its
-start is at home (`Routing.owned`), hence once.
+A bucket is a place of the sequence stage. Keys are hashed into buckets, and so are stretches of time where a query has a
+window: each key and each stretch is evaluated as if it were alone. For tumbling windows a stretch is a window; an event on a
+boundary belongs to two. For sliding windows, of a finite input, it is a slice of several windows, and one window more on either
+side of it, whose rows the neighbours have as well. A match is reported where the stretch of its start is at home
+(`Routing.home`), hence once: there are all events that it can depend on.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program
+from spaseq.settings import settings
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -54,10 +56,14 @@ class Routing:
     salt: int = 0
     """Different for the queries of one job, so that they do not all begin in one bucket."""
     size: int = 0
-    """The length of tumbling windows that go apart, 0 if there are none."""
+    """The length of stretches of time that go apart, 0 if there are none."""
     origin: int = 0
     from_origin: bool = False
     """True if events before the origin do not take part."""
+    reach: int = 0
+    """How far around its stretch a match may depend on events: the length of a sliding window."""
+    groups: int = 0
+    """Into how many groups keys go if each must hear of all instants; 0: every bucket hears of them."""
 
     @property
     def keyed(self) -> bool:
@@ -65,46 +71,72 @@ class Routing:
         return self.unit is not RouteUnit.WHOLE
 
     def targets(self, hashes: Words, times: Longs) -> Targets:
-        """The buckets of rows with these hashes of their keys."""
-        rows = np.arange(len(times))
-        if self.from_origin:
-            rows = rows[times >= self.origin]
-        window = self._windows(times[rows])
-        bucket = self._bucket(hashes[rows], window)
-        if not self.size:
-            return Targets(rows, bucket)
-        border = (times[rows] - self.origin) % self.size == 0
-        if self.from_origin:
-            border &= times[rows] > self.origin
-        before = np.flatnonzero(border)
-        earlier = self._bucket(hashes[rows[before]], window[before] - 1)
-        elsewhere = earlier != bucket[before]
-        return Targets(
-            np.concatenate([rows, rows[before[elsewhere]]]), np.concatenate([bucket, earlier[elsewhere]])
-        )
+        """The buckets of rows with these hashes of their keys; the rows of one instant stay in order."""
+        rows, stretches = self._stretches(times)
+        bucket = self._bucket(self._grouped(hashes)[rows], stretches)
+        return self._once(rows, bucket, len(times))
 
     def tick_targets(self, times: Longs) -> Targets:
         """The buckets that must receive these instants."""
         if self.unit is not RouteUnit.KEY_AND_TICKS:
             return self.targets(no_key(len(times)), times)
-        everywhere = np.arange(self.buckets, dtype=np.int32)
-        return Targets(np.repeat(np.arange(len(times)), self.buckets), np.tile(everywhere, len(times)))
+        if not self.groups:
+            everywhere = np.arange(self.buckets, dtype=np.int32)
+            return Targets(np.repeat(np.arange(len(times)), self.buckets), np.tile(everywhere, len(times)))
+        rows, stretches = self._stretches(times)
+        known, which = np.unique(stretches, return_inverse=True)
+        groups = np.arange(self.groups, dtype=np.uint64)
+        buckets = [np.unique(self._bucket(groups, np.full(self.groups, each))) for each in known.tolist()]
+        count = np.array([len(each) for each in buckets], np.int64)
+        first = (np.cumsum(count) - count)[which]
+        nth = _counted(count[which])
+        copies = np.repeat(np.arange(len(rows)), count[which])
+        found = np.concatenate([np.zeros(0, np.int32), *buckets])[first[copies] + nth]
+        return self._once(rows[copies], found, len(times))
+
+    def _stretches(self, times: Longs) -> tuple[npt.NDArray[np.intp], Longs]:
+        """Every row with each of the stretches of time that it belongs to."""
+        if not self.size:
+            return np.arange(len(times)), np.zeros(len(times), np.int64)
+        since = times - self.origin
+        first, last = -((self.reach - since) // self.size) - 1, (since + self.reach) // self.size
+        if self.from_origin:
+            first = np.where(since < 0, last + 1, np.maximum(first, 0))
+        count = last - first + 1
+        rows = np.repeat(np.arange(len(times)), count)
+        return rows, first[rows] + _counted(count)
+
+    def _once(self, rows: npt.NDArray[np.intp], bucket: Ints, count: int) -> Targets:
+        """Rows and buckets without repetition: two stretches may share a bucket."""
+        if self.size == 0 or len(rows) == count:
+            return Targets(rows, bucket)
+        order = np.lexsort((bucket, rows))
+        rows, bucket = rows[order], bucket[order]
+        fresh = np.ones(len(rows), np.bool_)
+        fresh[1:] = (rows[1:] != rows[:-1]) | (bucket[1:] != bucket[:-1])
+        return Targets(rows[fresh], bucket[fresh])
 
     def home(self, hashes: Words, starts: Longs) -> Ints:
         """The bucket that reports matches with these keys and starts."""
-        return self._bucket(hashes, self._windows(starts))
+        stretch = (starts - self.origin) // self.size if self.size else np.zeros(len(starts), np.int64)
+        return self._bucket(self._grouped(hashes), stretch)
 
-    def _windows(self, times: Longs) -> Longs:
-        return (times - self.origin) // self.size if self.size else np.zeros(len(times), np.int64)
+    def _grouped(self, hashes: Words) -> Words:
+        return hashes % np.uint64(self.groups) if self.groups else hashes
 
-    def _bucket(self, hashes: Words, windows: Longs) -> Ints:
+    def _bucket(self, hashes: Words, stretches: Longs) -> Ints:
         salt = np.uint64(self.salt & 0xFFFF_FFFF_FFFF_FFFF)
-        mixed = _mixed(hashes ^ _mixed(windows.astype(np.uint64) ^ _mixed(np.array([salt], np.uint64))))
+        mixed = _mixed(hashes ^ _mixed(stretches.astype(np.uint64) ^ _mixed(np.array([salt], np.uint64))))
         return (mixed % np.uint64(self.buckets)).astype(np.int32)
 
 
-def routing_of(program: Program, buckets: int, salt: int = 0, *, one_place: bool = False) -> Routing:
-    """How the compiler's `Distribution` is carried out; ``one_place`` keeps all rows together."""
+def routing_of(
+    program: Program, buckets: int, salt: int = 0, *, streaming: bool = False, one_place: bool = False
+) -> Routing:
+    """How the compiler's `Distribution` is carried out; ``one_place`` keeps all rows together.
+
+    The routes of an endless input are part of its checkpoint: they may never change.
+    """
     how = program.query.distribution
     unit = RouteUnit.WHOLE if one_place and how.unit is not RouteUnit.PARTITION else how.unit
     if program.counts_events:
@@ -113,16 +145,30 @@ def routing_of(program: Program, buckets: int, salt: int = 0, *, one_place: bool
         ticks = Ticks.INSTANTS
     else:
         ticks = Ticks.NONE
-    size, start = program.window_time
-    if not how.by_window or one_place:
-        size = 0
-    buckets = 1 if one_place else buckets
-    return Routing(unit, how.variables, ticks, buckets, salt, size, start or 0, start is not None)
+    if one_place:
+        return Routing(unit, how.variables, ticks, 1, salt)
+    window, start = program.window_time
+    groups = min(settings().tick_groups, buckets) if unit is RouteUnit.KEY_AND_TICKS and not streaming else 0
+    if how.by_slice and not streaming:
+        size = window * settings().slice_windows
+        return Routing(unit, how.variables, ticks, buckets, salt, size, reach=window, groups=groups)
+    size = window if how.by_window else 0
+    return Routing(unit, how.variables, ticks, buckets, salt, size, start or 0, start is not None, 0, groups)
 
 
 def no_key(count: int) -> Words:
     """The hashes of rows without a key."""
     return np.zeros(count, np.uint64)
+
+
+def _counted(lengths: npt.NDArray[np.integer]) -> Longs:
+    """0, 1, 2 … for every length.
+
+    >>> _counted(np.array([2, 0, 3])).tolist()
+    [0, 1, 0, 1, 2]
+    """
+    found: Longs = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return found
 
 
 def combined(parts: list[Words], count: int) -> Words:

@@ -247,8 +247,8 @@ class _Task:
         self.batches += 1
         label = self.place.label(self.batches)
         rows: list[Row] = [
-            (query, self._name(bucket), block.first, encode_block(block), 0, 0)
-            for query, bucket, block in self.mapper.blocks(events, arrivals, label)
+            (query, self._name(bucket), first, block, 0, 0)
+            for query, bucket, first, block in self.mapper.blocks(events, arrivals, label)
         ]
         if job.streaming:
             self._see(events, parts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from spaseq.engine.compaction import Compaction
 from spaseq.engine.tally import mappings_of
@@ -21,7 +23,7 @@ from spaseq.planner.program import match_gpms, match_keys
 from spaseq.settings import settings
 from spaseq.spark.job import Job, Task
 from spaseq.spark.shuffle.arrow_terms import KeyHashes, local_texts
-from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings
+from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings, encode_block, encode_instants
 from spaseq.spark.shuffle.routing import Targets, Ticks, Words, combined
 
 Ints = npt.NDArray[np.int32]
@@ -77,8 +79,8 @@ class Mapper:
         streams = np.unique(batch.streams).tolist()
         return sorted({number for stream in streams for number in self._readers[stream]})
 
-    def blocks(self, batch: EventBatch, arrivals: Longs, place: str) -> Iterator[tuple[int, int, Block]]:
-        """The blocks of a batch, each with the number of its query and its bucket.
+    def blocks(self, batch: EventBatch, arrivals: Longs, place: str) -> Iterator[tuple[int, int, int, bytes]]:
+        """The blocks of a batch as bytes, each after the number of its query, its bucket and its earliest instant.
 
         ``place`` names the task, so that blank nodes of different tasks stay apart.
         """
@@ -91,47 +93,46 @@ class Mapper:
             mapped = [tables[gpm.name] for gpm in task.program.gpms]
             for gpm, table in zip(task.program.gpms, mapped, strict=True):
                 self._mapped[mappings_of(number, gpm.name)] += len(table)
-            parts = (
+            pieces = (
                 self._partitioned(task, own, mapped)
                 if task.routing.unit is RouteUnit.PARTITION
                 else self._keyed(task, own, mapped)
             )
-            for bucket, part in parts:
-                yield number, bucket, self._block(task, own, mapped, part)
+            for bucket, block in self._blocks(task, own, mapped, pieces):
+                instants = pieces.instants.of(bucket) if pieces.instants else b""
+                yield number, bucket, block.first, encode_block(block, instants)
 
     # --- which rows go where --------------------------------------------------------------------
 
-    def _keyed(self, task: Task, own: _Batch, tables: list[MappingTable]) -> Iterator[tuple[int, _Part]]:
-        """Rows by the value of the shared variable and by window."""
+    def _keyed(self, task: Task, own: _Batch, tables: list[MappingTable]) -> _Pieces:
+        """Rows by the value of the shared variable and by time."""
         routing, times = task.routing, own.events.times
-        targets = [routing.targets(self._row_hashes(task, table), times[table.events]) for table in tables]
-        ticks, events = Targets(np.zeros(0, np.intp), np.zeros(0, np.int32)), np.arange(len(times))
-        match routing.ticks:
-            case Ticks.EVENTS:
-                ticks = routing.tick_targets(times)
-            case Ticks.INSTANTS:
-                instants, events = np.unique(times, return_index=True)
-                ticks = routing.tick_targets(instants)
-            case Ticks.NONE:
-                pass
-        by_bucket = [_by_bucket(target, routing.buckets) for target in (*targets, ticks)]
-        no_pairs, no_events, no_keys = np.zeros(0, np.intp), np.zeros(0, np.int64), np.zeros((0, 0), np.int32)
-        for bucket in range(routing.buckets):
-            *rows, here = (part[bucket] for part in by_bucket)
-            if len(here) or any(len(part) for part in rows):
-                present = np.zeros(len(times), np.bool_)
-                present[events[here]] = True
-                for table, part in zip(tables, rows, strict=True):
-                    present[table.events[part]] = True
-                yield bucket, _Part(np.flatnonzero(present), no_pairs, rows, no_events, no_keys)
+        rows = []
+        for table in tables:
+            targets = routing.targets(self._row_hashes(task, table), times[table.events])
+            rows.append(_Piece(targets.bucket, targets.row, table.events[targets.row]))
+        if routing.ticks is Ticks.NONE:
+            return _Pieces(_NO_PIECE, rows)
+        if routing.ticks is Ticks.EVENTS or task.program.needs_positions:
+            ticks = routing.tick_targets(times)
+            return _Pieces(_NO_PIECE, rows, events=_Piece(ticks.bucket, ticks.row, ticks.row))
+        instants, first = np.unique(times, return_index=True)
+        ticks = routing.tick_targets(instants)
+        # One event stands for them, so that no block is empty.
+        _, shown = np.unique(ticks.bucket, return_index=True)
+        event = first[ticks.row[shown]]
+        return _Pieces(
+            _NO_PIECE,
+            rows,
+            events=_Piece(ticks.bucket[shown], event, event),
+            instants=_Instants(instants, ticks),
+        )
 
     def _row_hashes(self, task: Task, table: MappingTable) -> Words:
         columns = [self._hashes.of(table.column(name)) for name in task.routing.variables]
         return combined(columns, len(table))
 
-    def _partitioned(
-        self, task: Task, own: _Batch, tables: list[MappingTable]
-    ) -> Iterator[tuple[int, _Part]]:
+    def _partitioned(self, task: Task, own: _Batch, tables: list[MappingTable]) -> _Pieces:
         """Rows by partition; an event's rows without a key of their own go to all of its partitions."""
         routing, times = task.routing, own.events.times
         found = match_keys(task.program, own.events, self.dictionary)
@@ -139,73 +140,80 @@ class Mapper:
         event, keys = found
         values = np.array(keys, np.int32).reshape(len(keys), len(routing.variables))
         hashes = combined([self._hashes.of(column) for column in values.T], len(keys))
-        pairs = _by_bucket(routing.targets(hashes, times[event]), routing.buckets)
-        bound, rows = [], []
+        targets = routing.targets(hashes, times[event])
+        pairs = _Piece(targets.bucket, targets.row, event[targets.row])
+        size = len(times)
+        present = np.unique(pairs.event * routing.buckets + pairs.bucket)  # by event
+        spread = np.bincount(present // routing.buckets, minlength=size)
+        ends = np.cumsum(spread)
+        rows = []
         for table in tables:
             columns = [table.column(name) for name in routing.variables]
             full = np.all([ids != 0 for ids in columns], axis=0) if len(table) else np.zeros(0, np.bool_)
-            bound.append(full)
-            rows.append(
-                _by_bucket(
-                    routing.targets(self._row_hashes(task, table), times[table.events]), routing.buckets
-                )
-            )
-        for bucket in range(routing.buckets):
-            here = pairs[bucket]
-            if not len(here):
-                continue
-            present = np.zeros(len(times), np.bool_)
-            present[event[here]] = True
-            taken = [
-                np.sort(
-                    np.concatenate(
-                        [part[bucket][full[part[bucket]]], np.flatnonzero(~full & present[table.events])]
-                    )
-                )
-                for table, part, full in zip(tables, rows, bound, strict=True)
-            ]
-            if routing.ticks is Ticks.NONE:
-                matched = np.zeros(len(times), np.bool_)
-                for table, part in zip(tables, taken, strict=True):
-                    matched[table.events[part]] = True
-                here = here[matched[event[here]]]
-            if len(here):
-                yield bucket, _Part(np.unique(event[here]), here, taken, event, values)
+            bound = np.flatnonzero(full)
+            hashes = self._row_hashes(task, table)[bound]
+            targets = routing.targets(hashes, times[table.events[bound]])
+            free = np.flatnonzero(~full)
+            count = spread[table.events[free]]
+            nth = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+            copies = np.repeat(free, count)
+            places = present[(ends - spread)[table.events[copies]] + nth] % routing.buckets
+            row = np.concatenate([bound[targets.row], copies])
+            bucket = np.concatenate([targets.bucket, places.astype(np.int32)])
+            order = np.argsort(row, kind="stable")
+            rows.append(_Piece(bucket[order], row[order], table.events[row[order]]))
+        if routing.ticks is Ticks.NONE:
+            matched = np.concatenate([piece.event * routing.buckets + piece.bucket for piece in rows])
+            pairs = pairs.take(np.isin(pairs.event * routing.buckets + pairs.bucket, matched))
+        return _Pieces(pairs, rows, pair_event=event, pair_values=values)
 
     # --- the blocks themselves ------------------------------------------------------------------
 
-    def _block(self, task: Task, own: _Batch, tables: list[MappingTable], part: _Part) -> Block:
-        batch, events = own.events, part.events
-        place = np.full(len(batch), -1, np.int32)
-        place[events] = np.arange(len(events), dtype=np.int32)
-        pairs = Mappings(place[part.event[part.pairs]], part.values[part.pairs])
-        gpms = [
-            Mappings(place[table.events[rows]], _matrix(table, names, rows))
-            for table, names, rows in zip(tables, task.columns, part.rows, strict=True)
-        ]
-        names = np.zeros(0, np.int32)
+    def _blocks(
+        self, task: Task, own: _Batch, tables: list[MappingTable], pieces: _Pieces
+    ) -> Iterator[tuple[int, Block]]:
+        """A block for every bucket that gets anything.
+
+        Everything is put in the order of the buckets once; a block is then a stretch of every column.
+        """
+        batch, by_bucket = own.events, _ByBucket.of(pieces)
+        events, parts = by_bucket.events, by_bucket.parts
         digests = np.zeros((0, DIGEST), np.uint8)
-        if self.job.keeps_names:
-            names = batch.names[events]
         if self.job.provenance:
-            known = digests_of(batch, events, self.dictionary, task.program.streams)
-            digests = np.frombuffer(b"".join(known), np.uint8).reshape(-1, DIGEST)
-        cells = [names, pairs.terms.ravel(), *(rows.terms.ravel() for rows in gpms)]
-        used, number = self._renumbered(np.concatenate(cells))
-        numbers = np.split(number, np.cumsum([len(cell) for cell in cells])[:-1])
-        return Block(
-            batch.times[events],
-            batch.streams[events],
-            own.arrivals[events],
-            numbers[0],
-            digests,
-            Mappings(pairs.event, numbers[1].reshape(pairs.terms.shape)),
-            tuple(
-                Mappings(rows.event, number.reshape(rows.terms.shape))
-                for rows, number in zip(gpms, numbers[2:], strict=True)
-            ),
-            local_texts(self.dictionary, used, own.place),
-        )
+            taken, place = np.unique(events, return_inverse=True)
+            known = digests_of(batch, taken, self.dictionary, task.program.streams)
+            digests = np.frombuffer(b"".join(known), np.uint8).reshape(-1, DIGEST)[place]
+        names = batch.names[events] if self.job.keeps_names else np.zeros(0, np.int32)
+        values = [pieces.pair_values[parts[0].row]]
+        values += [
+            _matrix(table, columns, part.row)
+            for table, columns, part in zip(tables, task.columns, parts[1:], strict=True)
+        ]
+        times, streams, arrivals = batch.times[events], batch.streams[events], own.arrivals[events]
+        blocks, used = [], []
+        for at in range(len(by_bucket.buckets)):
+            here = by_bucket.events_of(at)
+            rows = [by_bucket.rows_of(part, at) for part in range(len(parts))]
+            cells = [names[here], *(matrix[part].ravel() for matrix, part in zip(values, rows, strict=True))]
+            terms, number = self._renumbered(np.concatenate(cells))
+            numbers = np.split(number, np.cumsum([len(cell) for cell in cells])[:-1])
+            mappings = [
+                Mappings(parts[part].event[stretch], found.reshape(-1, values[part].shape[1]))
+                if values[part].shape[1]
+                else Mappings(parts[part].event[stretch], values[part][stretch])
+                for part, (stretch, found) in enumerate(zip(rows, numbers[1:], strict=True))
+            ]
+            used.append(terms)
+            digested = digests[here] if self.job.provenance else digests
+            first, *others = mappings
+            columns = times[here], streams[here], arrivals[here], numbers[0], digested, first, tuple(others)
+            blocks.append(Block(*columns, _NO_TERMS))
+        if not blocks:
+            return
+        texts = local_texts(self.dictionary, np.concatenate(used), own.place)
+        ends = np.cumsum([len(terms) for terms in used]).tolist()
+        for bucket, block, terms, end in zip(by_bucket.buckets, blocks, used, ends, strict=True):
+            yield bucket, replace(block, terms=texts[end - len(terms) : end])
 
     def _renumbered(self, ids: Ints) -> tuple[Ints, Ints]:
         """The terms among some ids, in any order, and for every id its place among them from 1 on; 0 stays."""
@@ -220,16 +228,96 @@ class Mapper:
         return used, numbers[ids]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What one bucket gets of a batch: events, partition pairs, and the rows of every GPM."""
+_NO_TERMS: Final = pa.array([], pa.large_string())
 
-    events: npt.NDArray[np.intp]
-    pairs: npt.NDArray[np.intp]
-    rows: list[npt.NDArray[np.intp]]
-    event: Longs
-    values: Ints
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """Rows of a table, the bucket that each goes to, and its event."""
+
+    bucket: Ints
+    row: npt.NDArray[np.integer]
+    event: npt.NDArray[Any]
+
+    def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.integer]) -> _Piece:
+        return _Piece(self.bucket[rows], self.row[rows], self.event[rows])
+
+
+_NO_PIECE: Final = _Piece(np.zeros(0, np.int32), np.zeros(0, np.intp), np.zeros(0, np.int64))
+
+
+class _Instants:
+    """Instants, and for every bucket those that it must hear of, as bytes."""
+
+    def __init__(self, instants: Longs, targets: Targets) -> None:
+        self._instants = instants
+        order = np.argsort(targets.bucket, kind="stable")
+        self._row, self._bucket = targets.row[order], targets.bucket[order]
+        self._all: bytes | None = None
+
+    def of(self, bucket: int) -> bytes:
+        first, last = np.searchsorted(self._bucket, (bucket, bucket + 1)).tolist()
+        if first == last:
+            return b""
+        if last - first < len(self._instants):
+            return encode_instants(self._instants[self._row[first:last]])
+        self._all = self._all or encode_instants(self._instants)
+        return self._all
+
+
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """Where everything of a batch goes: partition pairs, the rows of every GPM, and events that count without rows."""
+
+    pairs: _Piece
+    rows: list[_Piece]
+    events: _Piece = _NO_PIECE
+    instants: _Instants | None = None
+    pair_event: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    pair_values: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
     """The events and the key values of all pairs of the batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ByBucket:
+    """The same by bucket."""
+
+    buckets: list[int]
+    events: npt.NDArray[np.integer]
+    """The events of all buckets, those of one in order and each once."""
+    event_ends: list[int]
+    parts: list[_Piece]
+    """Pairs and rows; events as their places in the bucket."""
+    part_ends: list[list[int]]
+
+    @staticmethod
+    def of(pieces: _Pieces) -> _ByBucket:
+        parts = [pieces.pairs, *pieces.rows]
+        bucket = np.concatenate([piece.bucket for piece in (*parts, pieces.events)])
+        event = np.concatenate([piece.event for piece in (*parts, pieces.events)])
+        order = np.lexsort((event, bucket))
+        fresh = np.ones(len(order), np.bool_)
+        fresh[1:] = (np.diff(bucket[order]) != 0) | (np.diff(event[order]) != 0)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.cumsum(fresh) - 1
+        home, kept = bucket[order][fresh], event[order][fresh]
+        buckets = np.unique(home)
+        begins = np.searchsorted(home, buckets)
+        moved, ends, at = [], [], 0
+        for piece in parts:
+            own = np.argsort(piece.bucket, kind="stable")
+            local = place[at : at + len(own)][own] - begins[np.searchsorted(buckets, piece.bucket[own])]
+            at += len(own)
+            moved.append(_Piece(piece.bucket[own], piece.row[own], local.astype(np.int32)))
+            ends.append(np.searchsorted(piece.bucket[own], buckets, "right").tolist())
+        return _ByBucket(buckets.tolist(), kept, [*begins.tolist()[1:], len(kept)], moved, ends)
+
+    def events_of(self, at: int) -> slice:
+        return slice(self.event_ends[at - 1] if at else 0, self.event_ends[at])
+
+    def rows_of(self, part: int, at: int) -> slice:
+        ends = self.part_ends[part]
+        return slice(ends[at - 1] if at else 0, ends[at])
 
 
 def _own(task: Task, batch: EventBatch, arrivals: Longs, place: str, streams: int) -> _Batch:
@@ -244,16 +332,7 @@ def _own(task: Task, batch: EventBatch, arrivals: Longs, place: str, streams: in
     return _Batch(replace(batch.take(kept), streams=numbers[kept]), arrivals[kept], place)
 
 
-def _by_bucket(targets: Targets, buckets: int) -> list[npt.NDArray[np.intp]]:
-    """For every bucket its rows, in order."""
-    if buckets == 1:
-        return [np.sort(targets.row)]
-    order = np.lexsort((targets.row, targets.bucket))
-    ends = np.searchsorted(targets.bucket[order], np.arange(1, buckets))
-    return np.split(targets.row[order], ends)
-
-
-def _matrix(table: MappingTable, names: tuple[str, ...], rows: npt.NDArray[np.intp]) -> Ints:
+def _matrix(table: MappingTable, names: tuple[str, ...], rows: npt.NDArray[np.integer]) -> Ints:
     if not names:
         return np.zeros((len(rows), 0), np.int32)
     return np.stack([table.column(name)[rows] for name in names], axis=1)

@@ -46,6 +46,8 @@ class Sequencer:
         )
         self.machine = Machine(task.program, self.dictionary, job.knowledge, now=job.now, options=options)
         self.held: list[Block] = []
+        self.waiting = 0
+        """Events that wait for time to pass them."""
         budget.count("events", lambda: sum(block.nbytes for block in self.held))
         self._hashes = KeyHashes(self.dictionary)
         self._stalled = 0
@@ -54,15 +56,15 @@ class Sequencer:
         # Only rows on the border of two windows are in two places, so only then is there a question who reports.
         self._report = self._owned if routing.size else None
 
-    @property
-    def waiting(self) -> int:
-        """Events that wait for time to pass them."""
-        return sum(len(block) for block in self.held)
+    def hold(self, blocks: list[Block]) -> None:
+        """Let these blocks wait, and no others."""
+        self.held, self.waiting = blocks, sum(map(len, blocks))
 
     def add(self, block: Block) -> None:
         """Take in more events."""
         if len(block):
             self.held.append(block)
+            self.waiting += len(block)
 
     @property
     def worthwhile(self) -> bool:
@@ -81,7 +83,8 @@ class Sequencer:
         The ids of answers are good until the next call, which may compact the dictionary.
         """
         self._compact()
-        ready, self.held = self._before(now)
+        ready, left = self._before(now)
+        self.hold(left)
         self._stalled = self.waiting
         yield from self._step(ready, now)
         # Instants are handled whole, so nothing of the last one can still be joined.

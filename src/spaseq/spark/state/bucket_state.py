@@ -217,7 +217,7 @@ class BucketState:
                 i: load_block(self._piece(number, f"h{i}"), streams, widths, named=self._job.provenance)
                 for i in saved.held
             }
-        sequencer.held = list(held.values())
+        sequencer.hold(list(held.values()))
         self._warm[number] = Running(sequencer, segments, held)
         return self._warm[number]
 
@@ -244,7 +244,7 @@ class BucketState:
         saved.answered = sequencer.machine.answered
         if over:
             changes: dict[int, bytes | None] = dict.fromkeys(saved.segments)
-            sequencer.held = []
+            sequencer.hold([])
             saved.segments = []
         else:
             changes = running.segments.save(sequencer.machine, now)

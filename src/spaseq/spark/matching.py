@@ -425,15 +425,15 @@ def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tupl
     if with_stream:
         columns.append(F.col("stream"))
     if frame.isStreaming:
-        columns += _origin_columns(frame, options)
-    return frame.select(*columns), syntax
+        columns += _pace_columns(frame, options)
+    return frame.select(*columns, *_origin_columns(frame)), syntax
 
 
 _KAFKA: Final = ("topic", "partition")
 
 
-def _origin_columns(frame: DataFrame, options: MatchOptions) -> list[Column]:
-    """What is known of the rows of a stream besides their events: the wall clock, their sources, where they come from."""
+def _pace_columns(frame: DataFrame, options: MatchOptions) -> list[Column]:
+    """What the watermark needs of the rows of a stream: the wall clock, and their sources."""
     # Spark notes the clock of a micro-batch before it runs, so one that is repeated has the same.
     found = [F.unix_micros(F.current_timestamp()).alias("clock")]
     names = set(frame.columns)
@@ -446,6 +446,12 @@ def _origin_columns(frame: DataFrame, options: MatchOptions) -> list[Column]:
         raise InvalidArgument(f"watermark_by= names {listed(missing)}, which the DataFrame does not have")
     if wanted:
         found.append(_label(wanted).alias("part"))
+    return found
+
+
+def _origin_columns(frame: DataFrame) -> list[Column]:
+    """Where rows come from, for reports: a partition of Kafka and the offset, or a file and the line."""
+    names, found = set(frame.columns), list[Column]()
     for origin, position in ((_KAFKA, "offset"), (("source",), "position")):
         if names.issuperset(origin):
             found.append(_label(origin).alias("origin"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pyarrow as pa
 import pytest
 from pyoxigraph import RdfFormat, parse
@@ -9,6 +11,7 @@ from pyoxigraph import RdfFormat, parse
 from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
 from spaseq.model.dictionary import TermDictionary
+from spaseq.spark.sources import event_rows
 from spaseq.spark.sources.event_rows import EventRows, canonical_term
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 
@@ -86,3 +89,90 @@ def test_a_term_is_judged_and_spelled_as_pyoxigraph_does(text: str) -> None:
             canonical_term(text)
         return
     assert canonical_term(text) == str(quads[0].object)
+
+
+STAMP = "<http://www.w3.org/ns/prov#generatedAtTime>"
+TIMED = [
+    f'<urn:g> {STAMP} "5" .\n<urn:s> <urn:p> "x.", <urn:o> <urn:g> .',  # no N-Quads
+    f'<urn:g> {STAMP} "5"^^<http://www.w3.org/2001/XMLSchema#integer> .\n<urn:s> <urn:p> "x." <urn:g> .',
+    f'<urn:s> <urn:p> "x" <urn:g> .\n<urn:g> {STAMP} "6"^^<http://www.w3.org/2001/XMLSchema#integer> .\n',
+    # The same name again, inside, twice, without time, with two times, without graph.
+    f'<urn:s> {STAMP} "1970-01-01T00:00:01Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> <urn:g> .',
+    f'<urn:s> {STAMP} "1970-01-01T00:00:01Z"^^<http://www.w3.org/2001/XMLSchema#dateTime> <urn:g> .',
+    "<urn:s> <urn:p> _:b <urn:g> .\n\n# a comment.\n_:b <urn:p> <urn:o> <urn:g> .",
+    f'<urn:g> {STAMP} "7"^^<http://www.w3.org/2001/XMLSchema#integer> .',
+    f'_:g {STAMP} "1970-01-01"^^<http://www.w3.org/2001/XMLSchema#date> .\n_:a <urn:p> _:b _:g .',
+    f'<urn:g> {STAMP} "8"^^<http://www.w3.org/2001/XMLSchema#integer> .\n_:a <urn:p> _:b <urn:g> .\n_:a <urn:p> _:b <urn:g> .',
+    f'<urn:g> {STAMP} "8"^^<http://www.w3.org/2001/XMLSchema#integer> .\n_:a <urn:p> _:b <urn:g> .',
+    f'<urn:h> {STAMP} "9"^^<http://www.w3.org/2001/XMLSchema#integer> .\n<urn:s> <urn:p> <urn:o> <urn:h> .\n<urn:i> {STAMP} "9" .',
+    "", "rubbish", "<urn:s> <urn:p> <urn:o> .", "<urn:s> <urn:p> <urn:o> . # a comment.", "<urn:s> <urn:p> <urn:o>.\n<urn:s> <urn:q> \"x\\ny\"@en .",
+    "<urn:s> <urn:p> <urn:o> <urn:g> .\n<urn:s> <urn:p> <urn:o> <urn:h> .", "<urn:s> <urn:p> \"\u00fc\ud7ff\" <urn:g> .\r\n<urn:s> <urn:p> <urn:o> <urn:g> .",
+    "<urn:s> <urn:p> _:b .\n_:b <urn:p> <urn:o> .", "<urn:s> <urn:p> <rel> <urn:g> .", "<urn:s> <urn:p> <urn:o> <urn:g> .\n<urn:s> <urn:p> <urn:o> .",
+]  # fmt: skip
+"""Values of all kinds: good, bad, and such that one could be taken for a part of the next."""
+
+
+def told(
+    values: list[str | bytes], syntax: str, *, timed: bool, kernels: bool
+) -> tuple[list[object], list[object]]:
+    """The events with their rows, and what is bad, with or without the compiled lexer."""
+    bad: list[BadInput] = []
+    dictionary = TermDictionary()
+    options = ReadOptions(interpreted_bytes=0 if kernels else 1 << 40)
+    if kernels:
+        dictionary.promote()
+    rows = EventRows(("urn:s",), 0, syntax, dictionary, options, bad.append, "rows")
+    columns: dict[str, pa.Array] = {"value": pa.array(values)}
+    if timed:
+        columns["time"] = pa.array([None if n == 3 else n * 1000 for n in range(len(values))], pa.int64())
+    events = []
+    for batch, places in rows.batches(pa.record_batch(columns)):
+        for event, place in enumerate(places.tolist()):
+            triples = zip(*(ids.tolist() for ids in batch.triples_of(event)), strict=True)
+            texts = sorted(" ".join(dictionary.ntriples(i) for i in triple) for triple in triples)
+            name = dictionary.ntriples(int(batch.names[event])) if batch.names[event] else ""
+            events.append((place, int(batch.times[event]), name, texts))
+    return sorted(events), sorted((each.source, each.position, each.reason) for each in bad)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("syntax", "timed"), [("nquads", False), ("nquads", True), ("ntriples", True)])
+def test_the_compiled_lexer_reads_values_as_they_are_read_one_by_one(
+    syntax: str, timed: bool, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever stands beside them, the same events come of the same rows, and the same is bad."""
+    chance = random.Random(seed)
+    values = [value.encode() for value in chance.choices(TIMED, k=60)] + [b"\xff"]
+    fast = told(values, syntax, timed=timed, kernels=True)
+    monkeypatch.setattr("spaseq.spark.sources.event_rows.lexed_values", lambda *_: None)
+    assert fast == told(values, syntax, timed=timed, kernels=False)
+    assert fast[0], "some are good"
+
+
+def test_values_of_bytes_are_lexed_together_and_bad_ones_read_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a thousand records only those are parsed one by one that the lexer does not take."""
+    alone: list[bytes] = []
+    real = event_rows.events_of_value
+
+    def watched(data: bytes, *more: object) -> object:
+        alone.append(data)
+        return real(data, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(event_rows, "events_of_value", watched)
+    line = '<urn:g> {} "{}"^^<http://www.w3.org/2001/XMLSchema#integer> .\n<urn:s> <urn:p> <urn:o> <urn:g> .'
+    values = [b"rubbish" if n == 500 else line.format(STAMP, n).encode() for n in range(1000)]
+    events, bad = told(values, "nquads", timed=False, kernels=True)
+    assert (len(events), len(bad), alone) == (999, 1, [b"rubbish"])
+
+
+@pytest.mark.parametrize("value", ["rubbish", None])
+def test_a_bad_row_is_reported_by_its_partition_and_offset(value: str | None) -> None:
+    """A user looks for it in Kafka, not in a task of Spark."""
+    bad: list[BadInput] = []
+    rows = EventRows(("urn:s",), 0, "nquads", TermDictionary(), ReadOptions(), bad.append, "rows")
+    for offset in (70, 71):
+        batch = pa.record_batch(
+            {"value": pa.array([value], pa.string()), "origin": ["trades/3"], "position": [offset]}
+        )
+        assert list(rows.batches(batch)) == []
+    assert [(each.source, each.position) for each in bad] == [("trades/3", 70), ("trades/3", 71)]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyoxigraph import NamedNode, RdfFormat, Triple, parse
 
 from spaseq.errors import InvalidArgument
@@ -23,11 +24,12 @@ from spaseq.io.assemble import RawEvent
 from spaseq.io.bad_input import BadInput, OnBad, excerpt
 from spaseq.io.encode import encode_events
 from spaseq.io.options import ReadOptions
-from spaseq.model.batch import EventBatch
+from spaseq.model.batch import EventBatch, concat
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.terms import Term
 from spaseq.settings import settings
 from spaseq.spark.sources.graph_values import events_of_value
+from spaseq.spark.sources.value_lines import lexed_values
 from spaseq.temporal.instants import FIRST_INSTANT, FOREVER, LAST_INSTANT
 
 Ints = npt.NDArray[np.int32]
@@ -58,7 +60,11 @@ class Promises:
 
 
 class EventRows:
-    """Reads Arrow batches with the columns ``time``, ``triples`` or ``value``, and perhaps ``graph``, ``stream``, ``promise``."""
+    """Reads Arrow batches with the columns ``time``, ``triples`` or ``value``, and perhaps ``graph``, ``stream``, ``promise``.
+
+    Where the columns ``origin`` and ``position`` say where rows come from, such as a partition of Kafka and an offset, bad
+    rows are reported by them.
+    """
 
     def __init__(
         self,
@@ -75,10 +81,12 @@ class EventRows:
         self._known: dict[str, int] = {}
         self.promises = Promises()
         self.rows = 0
+        self._given, self._first = pa.record_batch({}), 0
 
     def batches(self, batch: pa.RecordBatch) -> Iterator[tuple[EventBatch, Longs]]:
         """Events and the ordinals of the rows they stand in, one batch per stream that occurs."""
         first, self.rows = self.rows, self.rows + batch.num_rows
+        self._given, self._first = batch, first
         numbers = self._numbers(batch, first)
         for stream in np.unique(numbers[numbers >= 0]).tolist():
             rows = np.flatnonzero(numbers == stream)
@@ -133,6 +141,29 @@ class EventRows:
     def _values(self, part: pa.RecordBatch, stream: int, places: Longs) -> tuple[EventBatch, Longs]:
         if self._syntax is None:
             raise InvalidArgument("a `value` column needs `format=`, the syntax of its graphs")
+        known = part.column("time") if "time" in part.schema.names else None
+        here = np.arange(part.num_rows)
+        if known is not None:
+            fits = pc.and_(pc.greater_equal(known, FIRST_INSTANT), pc.less_equal(known, LAST_INSTANT))
+            here = np.flatnonzero(fits.fill_null(False).to_numpy(zero_copy_only=False))
+        rows = pa.array(here)
+        found = lexed_values(
+            part.column("value").take(rows),
+            None if known is None else known.take(rows),
+            self._syntax, self._dictionary, self._options, self._streams[stream], stream,
+        )  # fmt: skip
+        if found is None:
+            return self._one_by_one(part, stream, places)
+        done = here[found[1]]
+        batch = replace(found[0], sources=(self._source,), positions=places[done])
+        left = np.setdiff1d(np.arange(part.num_rows), done)
+        if not len(left):
+            return batch, places[done]
+        more, origin = self._one_by_one(part.take(pa.array(left)), stream, places[left])
+        return concat([batch, more]), np.concatenate([places[done], origin])
+
+    def _one_by_one(self, part: pa.RecordBatch, stream: int, places: Longs) -> tuple[EventBatch, Longs]:
+        assert self._syntax is not None
         known = "time" in part.schema.names
         times = part.column("time").to_pylist() if known else [None] * part.num_rows
         events: list[RawEvent] = []
@@ -146,7 +177,9 @@ class EventRows:
                 data, self._syntax, time, self._options, f"{self._source} row {place}"
             ):
                 if isinstance(found, BadInput):
-                    self._on_bad(found)
+                    source, position = self._origin(place)
+                    known = source != self._source
+                    self._on_bad(replace(found, source=source, position=position) if known else found)
                 else:
                     events.append(found)
                     origin.append(place)
@@ -293,7 +326,17 @@ class EventRows:
         return batch.take(good), places[good]
 
     def _bad(self, reason: str, place: int, text: str) -> None:
-        self._on_bad(BadInput(reason, self._source, place, "event", excerpt(text)))
+        self._on_bad(BadInput(reason, *self._origin(place), "event", excerpt(text)))
+
+    def _origin(self, place: int) -> tuple[str, int]:
+        """Where a row comes from, as far as it is known."""
+        names, row = self._given.schema.names, place - self._first
+        if "origin" not in names:
+            return self._source, place
+        position = self._given.column("position")[row].as_py() if "position" in names else None
+        return self._given.column("origin")[
+            row
+        ].as_py() or self._source, place if position is None else position
 
 
 def canonical_term(text: str) -> str:

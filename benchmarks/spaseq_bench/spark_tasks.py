@@ -63,7 +63,7 @@ def spark_task(job: Job) -> Round:
                     report = batches.run()
                 latency = percentiles(batches.seconds[1:])  # the first one starts the query
             else:
-                report = run.run_in(spark, folder, stack)
+                report = run.run_in(spark, folder)
             took = {"wall": time.perf_counter() - wall, "cpu": tree_seconds() - cpu}
             counts = {"bad": float(report.status.bad), "shuffle": float(shuffled(spark) - moved)}
             return {**took, **counts, "latency": latency}

@@ -49,6 +49,9 @@ class Settings:
     spooled_bytes: int = _threshold(
         1 << 26, 100, "bytes of a followed pipe after which those that were read are dropped"
     )
+    sent_bytes: int = _threshold(
+        1 << 23, 64, "bytes of a file for an object store that are held in memory, and sent at a time"
+    )
     piped_bytes: int = _threshold(1 << 20, 50, "bytes taken from a pipe at a time")
     survey_events: int = _threshold(1 << 12, 2, "events per entry of a survey")
     merged_events: int = _threshold(1 << 13, 2, "events that a merge collects before it hands them on")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import random
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -95,9 +94,8 @@ def test_run_writes_the_same_lines_on_both_engines(
     request = RunRequest(queries, (("S", str(tmp_path / "in")),), output=local, quarantine=kept)
     expected = run_local(request)
     points = tmp_path / "points" if checkpoint else None
-    with ExitStack() as stack:
-        run = SparkRun(replace(request, output=spread, checkpoint=points), "local[2]")
-        report = run.run_in(spark, tmp_path / "work", stack)
+    run = SparkRun(replace(request, output=spread, checkpoint=points), "local[2]")
+    report = run.run_in(spark, tmp_path / "work")
     assert report.summary == expected.summary
     assert report.summary[0].startswith(
         f"read {report.status.events} events (S {report.status.events}), 1 bad"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -73,8 +72,8 @@ def test_an_input_without_a_readable_event_fails_and_says_what_it_has(
 ) -> None:
     """Of one stream, although the other can be read."""
     points = tmp_path / "points" if checkpoint else None
-    with ExitStack() as stack, pytest.raises(UnreadableInput) as caught:
-        SparkRun(replace(request_of, checkpoint=points), "local[2]").run_in(spark, tmp_path / "work", stack)
+    with pytest.raises(UnreadableInput) as caught:
+        SparkRun(replace(request_of, checkpoint=points), "local[2]").run_in(spark, tmp_path / "work")
     assert "no event of the stream `T` can be read" in str(caught.value)
     assert "has 7 pieces of bad input" in str(caught.value)
     assert "found: 7 named graphs without timestamps" in str(caught.value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, cast
 
@@ -42,8 +41,7 @@ def test_who_watches_sees_tasks_while_they_run(
         checkpoint=tmp_path / "checkpoint" if checkpoint else None,
     )
     seen: list[Status] = []
-    with ExitStack() as stack:
-        report = SparkRun(request, "local[2]").run_in(spark, tmp_path, stack, seen.append)
+    report = SparkRun(request, "local[2]").run_in(spark, tmp_path, seen.append)
     assert spark.conf.get("spark.sql.shuffle.partitions") == before == "4"
     assert report.status.events == COUNT
     assert report.status.matches == COUNT - 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,8 +49,7 @@ class _Losing(SparkRun):
 
 
 def _run(run: SparkRun, spark: SparkSession, folder: Path) -> RunReport:
-    with ExitStack() as stack:
-        return run.run_in(spark, folder / "work", stack)
+    return run.run_in(spark, folder / "work")
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def _request(given: Arguments) -> RunRequest:
     )
     times = _times(given)
     output, quarantine = given["output"], given["quarantine"]
-    if output is not None and not output.parent.is_dir():
+    if isinstance(output, Path) and not output.parent.is_dir():
         raise InvalidArgument(
             f"the output `{output}` cannot be written: there is no directory `{output.parent}`"
         )

@@ -12,14 +12,26 @@ from spaseq.cli.arguments import SizeOption
 from spaseq.io.bad_input import POLICIES, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.io.sources import LAYOUTS, Layout
+from spaseq.stores import Place, is_store, place_of
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
 
 FORMATS = ("nquads", "trig", "jsonld", "ntriples", "jelly")
 OUTPUT_FORMATS = ("jsonl", "csv", "sparql-json", "parquet", "nquads", "trig")
 
 _F = TypeVar("_F", bound=Callable[..., Any])
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+
+class _PlaceOption(click.Path):
+    """A path, or the URI of a store."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if is_store(value):
+            return place_of(value)
+        return super().convert(str(place_of(value)), param, ctx)
+
+
+_FILE = _PlaceOption(dir_okay=False, path_type=Path)
+_FOLDER = _PlaceOption(file_okay=False, path_type=Path)
 
 
 class Arguments(TypedDict):
@@ -37,12 +49,12 @@ class Arguments(TypedDict):
     time_unit: TimeUnit
     triples_per_event: int | None
     layout: Layout
-    output: Path | None
+    output: Place | None
     output_format: str | None
     provenance: bool
     lateness: str | None
     on_bad_input: Policy
-    quarantine: Path | None
+    quarantine: Place | None
     follow: bool
     settle: str | None
     idle_after: str | None

@@ -23,11 +23,12 @@ from spaseq.errors import InvalidArgument, listed
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.entities import check_entities
 from spaseq.model.events import triples_from
+from spaseq.stores import StorePath
 
 if TYPE_CHECKING:
     from spaseq.model.events import GraphLike
 
-    Source = GraphLike | Path
+    Source = GraphLike | Path | StorePath
 
 _numbers = count()
 
@@ -128,7 +129,7 @@ class _Encoded:
 
 
 def _read(source: Source, name: str | None) -> bytes:
-    if not isinstance(source, Path):
+    if not isinstance(source, (Path, StorePath)):
         return as_ntriples(triples_from(source, name))
     syntax = RdfFormat.from_extension(source.suffix.lstrip("."))
     if syntax is None:
@@ -136,7 +137,10 @@ def _read(source: Source, name: str | None) -> bytes:
     try:
         if syntax == RdfFormat.RDF_XML:
             check_entities(source.read_bytes(), f"the background graph `{source}`")
-        quads = parse(path=source, format=syntax)
+        if isinstance(source, StorePath):
+            quads = parse(source.read_bytes(), format=syntax)
+        else:
+            quads = parse(path=source, format=syntax)
         # A dataset counts as the union of its graphs.
         return as_ntriples((quad.triple for quad in quads) if syntax.supports_datasets else quads)
     except (OSError, SyntaxError) as error:

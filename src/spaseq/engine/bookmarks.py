@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from spaseq.io.bad_input import BadInput
 from spaseq.io.growing import Cut
+from spaseq.stores import Place, StorePath
 
 _TAIL: Final = 1 << 12
 _NOT_READ: Final = "it is not read any further; give new data a new name"
@@ -40,11 +40,12 @@ class Bookmark:
         """What there is to report of a file that is lost."""
         return BadInput(self.lost, self.path, max(self.cut.byte, 0), "byte")
 
-    def changed(self, size: int) -> str | None:
-        """Why a file of this size is not the one that was read, perhaps longer; None if it is."""
+    def changed(self, path: Place) -> str | None:
+        """Why a file is not the one that was read, perhaps longer; None if it is."""
+        size = path.stat().st_size
         if size < self.size:
             return f"the file had {self.size:,} bytes and now has {size:,}: {_NOT_READ}"
-        if tail_of(Path(self.path), self.size) != self.tail:
+        if tail_of(path, self.size) != self.tail:
             return (
                 f"the file was replaced or rewritten after {self.size:,} bytes of it were seen: {_NOT_READ}"
             )
@@ -67,8 +68,10 @@ class Bookmark:
         return mark
 
 
-def tail_of(path: Path, size: int) -> str:
-    """A digest of the last bytes before an offset."""
+def tail_of(path: Place, size: int) -> str:
+    """A digest of the last bytes before an offset; where files never grow, the time of the last change does without a request."""
+    if isinstance(path, StorePath) and path.is_immutable:
+        return f"{path.stat().st_mtime_ns}"
     with path.open("rb") as file:
         file.seek(max(size - _TAIL, 0))
         return hashlib.blake2b(file.read(min(size, _TAIL)), digest_size=8).hexdigest()

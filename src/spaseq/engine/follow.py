@@ -16,7 +16,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Final
 
 from spaseq.engine.bookmarks import Bookmark, tail_of
@@ -27,6 +26,7 @@ from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, complete_part, cut_
 from spaseq.io.readers import check_source
 from spaseq.io.sources import PathLike, Source, find_sources, is_pipe
 from spaseq.model.forms import Stream
+from spaseq.stores import Place, StoreStatus, place_of
 
 INTERVAL: Final = 0.5
 """Seconds between two looks."""
@@ -93,7 +93,7 @@ class Watch:
         """How far every file of a stream was read."""
         for _, paths in self.given:
             for path in paths:
-                if not Path(path).exists() and not any(mark in str(path) for mark in "*?["):
+                if not place_of(path).exists() and not any(mark in str(path) for mark in "*?["):
                     raise InvalidArgument(f"`{path}` does not exist, so it cannot be followed")
 
     def look(self) -> Look:
@@ -125,7 +125,7 @@ class Watch:
             here = [(source, wanted.pop((stream.iri, source.name), None)) for source in sources]
             spans = []
             for source, mark in here:
-                if mark is not None and mark.changed(source.path.stat().st_size) is None:
+                if mark is not None and mark.changed(source.path) is None:
                     spans.append(self._span(source, mark))
                 elif mark is not None:
                     wanted[mark.key] = mark
@@ -137,7 +137,7 @@ class Watch:
     def unfinished(self) -> tuple[str, ...]:
         """The files of which something was seen and not read, because it may go on."""
         names = [path for (_, path), seen in self._seen.items() if seen.waits and seen.size]
-        return tuple(path for path in dict.fromkeys(names) if Path(path).exists())
+        return tuple(path for path in dict.fromkeys(names) if place_of(path).exists())
 
     # --- one file -------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class Watch:
         try:
             return find_sources(path, self._options.file_format)
         except InvalidArgument:
-            if Path(path).is_file():
+            if place_of(path).is_file():
                 raise
             return []  # an empty directory, or a pattern that nothing matches yet
 
@@ -181,7 +181,7 @@ class Watch:
         )
 
     def _reached(
-        self, key: tuple[str, str], source: Source, status: os.stat_result, found: _Found
+        self, key: tuple[str, str], source: Source, status: os.stat_result | StoreStatus, found: _Found
     ) -> Cut | None:
         """How far a file can be read now; None if that has not changed."""
         seen, mark, now = self._seen.get(key), self.marks.get(key), self._clock()
@@ -189,7 +189,7 @@ class Watch:
         if seen is None or fresh:
             first = seen is None and mark is None
             seen = self._seen[key] = _Seen(status.st_size, status.st_mtime_ns, now)
-            if mark is not None and (reason := _spoiled(mark, status.st_size)) is not None:
+            if mark is not None and (reason := _spoiled(mark, source.path)) is not None:
                 found.lost.append(replace(mark, lost=reason))
                 self.keep(found.lost[-1:])
                 seen.waits = False
@@ -217,14 +217,15 @@ class Watch:
         return complete_part(source, begin, self._options.read) if fresh else None
 
 
-def _spoiled(mark: Bookmark, size: int) -> str | None:
+def _spoiled(mark: Bookmark, path: Place) -> str | None:
     """Why a file cannot be read on; None if it can."""
+    size = path.stat().st_size
     if mark.cut.byte == UNKNOWN and size > mark.size:
         return (
             f"the compressed file had {mark.size:,} bytes, which were read as all of it, and has grown since: what is "
             "new is not read; write it to a new file"
         )
-    return mark.changed(size)
+    return mark.changed(path)
 
 
 def watch(

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from spaseq.errors import IncompatibleCheckpoint
 from spaseq.settings import settings
+from spaseq.stores import Place, place_of
 
 _SAMPLES: Final = 64
 _FILES: Final = {"inputs": "the input", "background graphs": "the background graph"}
 """Parts of an identity that are files, and what one of them is called."""
 
 
-def files_identity(files: Sequence[tuple[str, str | Path]]) -> list[list[object]]:
+def files_identity(files: Sequence[tuple[str, str | Place]]) -> list[list[object]]:
     """Files of a run, each with its name, size and digest, so that a changed one is noticed."""
     budget = settings().digested_bytes // max(len(files), 1)
-    return [
-        [name, str(path), Path(path).stat().st_size, digest_of(Path(path), budget)] for name, path in files
-    ]
+    known = [(name, str(path), place_of(path)) for name, path in files]
+    return [[name, shown, path.stat().st_size, digest_of(path, budget)] for name, shown, path in known]
 
 
-def digest_of(path: Path, budget: int) -> str:
+def digest_of(path: Place, budget: int) -> str:
     """A digest of a file: of all of it up to this size, else of so many bytes of it and of the time of its last change."""
     status = path.stat()
     with path.open("rb") as file:
         if status.st_size <= budget:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+            return hashlib.file_digest(cast("io.FileIO", file), "sha256").hexdigest()
         digest, length = hashlib.sha256(str(status.st_mtime_ns).encode()), budget // _SAMPLES + 1
         for number in range(_SAMPLES):
             file.seek(max(status.st_size - length, 0) * number // (_SAMPLES - 1))

@@ -19,6 +19,7 @@ from spaseq.engine.live import LivePipes
 from spaseq.engine.live_sources import LiveSources
 from spaseq.engine.notices import Notices, Tell, silent
 from spaseq.engine.opening import Opened, Opener, StreamFiles, find_inputs
+from spaseq.engine.outgoing import Outgoing
 from spaseq.engine.output import Output, Sink, chosen_format
 from spaseq.engine.piped import check_pipes, find_pipes, keep_pipes, pipes_of
 from spaseq.engine.query_group import GroupOptions, QueryGroup
@@ -70,6 +71,7 @@ class LocalRun:
             refuse_addresses([value for _, value in self._addresses], "follow it with `--follow`")
             self.inputs = find_inputs(self._streams, self._given, options)
         check_pipes(pipes_of(self.inputs), again=request.checkpoint is not None)
+        self.outgoing = Outgoing(request)
         request.check_paths()
         self.format = chosen_format(request)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
@@ -102,8 +104,13 @@ class LocalRun:
             if self.progress.finished:
                 skips = self.request.on_bad_input == "skip"
                 incomplete = () if skips else self.progress.incomplete
-                return RunReport(self._status(), already_done=True, incomplete=incomplete)
-            return _Work(self, stack, Notices(tell)).run(show)
+                report = RunReport(self._status(), already_done=True, incomplete=incomplete)
+            else:
+                self.outgoing.prepare(resumed=self.resumed)
+                report = _Work(self, stack, Notices(tell)).run(show)
+        if report.stopped is None or self.request.checkpoint is None:
+            self.outgoing.finished()
+        return report
 
     def _status(self) -> Status:
         """How the run stood at its last checkpoint."""
@@ -131,7 +138,7 @@ class LocalRun:
             return
         self.resumed, self.progress = True, found.progress
         if found.progress.finished:
-            output, written = self.request.output, found.progress.output
+            output, written = self.outgoing.output, found.progress.output
             if output is not None and written.digest:
                 check_written(output, "output", written, whole=True)
             return
@@ -208,7 +215,7 @@ class _Work:
         self._session = run.session
         output, quarantine = (progress.output, progress.quarantine) if run.resumed else (None, None)
         self._out = stack.enter_context(
-            Output(request.output, kept=request.checkpoint is not None, resumed=output)
+            Output(run.outgoing.output, kept=request.checkpoint is not None, resumed=output)
         )
         self._sink = Sink(
             run.session,
@@ -221,7 +228,9 @@ class _Work:
         )
         self._quarantine: QuarantineFile | None = None
         if request.on_bad_input == "quarantine":
-            self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resumed=quarantine))
+            self._quarantine = stack.enter_context(
+                QuarantineFile(run.outgoing.quarantine, resumed=quarantine)
+            )
         handler = BadInputHandler(request.on_bad_input, self._quarantine)
         self._reports = Reports(
             handler,
@@ -353,6 +362,7 @@ class _Work:
         self._out.sync()
         kept = self._run.progress.quarantine if self._quarantine is None else self._quarantine.sync()
         self._run.save(replace(progress, quarantine=kept))
+        self._run.outgoing.checkpointed()
         self._saved, self._changed = time.monotonic(), False
 
 

@@ -14,9 +14,10 @@ from typing import TypeAlias
 
 from spaseq.errors import InvalidArgument
 from spaseq.io.sources import PathLike, find_sources, format_of
+from spaseq.stores import Place, StorePath, place_of
 
-FileId: TypeAlias = tuple[int, int]
-"""Device and inode: the same for all links to one file."""
+FileId: TypeAlias = tuple[int, int] | str
+"""Device and inode, the same for all links to one file; of a file in a store its URI."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,25 +29,28 @@ class Reads:
     others: Mapping[str, Sequence[PathLike]] = field(default_factory=dict)
     """Other files by what they are, for example ``query``."""
 
-    def files(self) -> Iterator[tuple[str, Path]]:
+    def files(self) -> Iterator[tuple[str, Place]]:
         """Every file that is there now, and what it is."""
         for what, paths in self.others.items():
-            yield from ((what, Path(path)) for path in paths)
+            yield from ((what, place_of(path)) for path in paths)
         for given in self.events:
             yield from (("input", path) for path in _present(given, self.file_format))
 
-    def would_find(self, file: Path) -> PathLike | None:
+    def would_find(self, file: Place) -> PathLike | None:
         """The directory or glob among the inputs that finds this file, now or once it is there."""
         if self.file_format is None and format_of(file) is None:
             return None
+        if isinstance(file, StorePath):
+            return next((given for given in self.events if _finds_there(place_of(given), file)), None)
         places = {Path(os.path.abspath(file)), file.resolve()}  # noqa: PTH100 - links are kept here on purpose
         for given in self.events:
-            if any(_finds(Path(given), place) for place in places):
+            where = place_of(given)
+            if isinstance(where, Path) and any(_finds(where, place) for place in places):
                 return given
         return None
 
 
-def check_paths(written: Mapping[str, Path | None], reads: Reads, checkpoint: Path | None = None) -> None:
+def check_paths(written: Mapping[str, Place | None], reads: Reads, checkpoint: Path | None = None) -> None:
     """Refuse files to be written that are also read, or that are one file under two names.
 
     ``written`` gives each file by what it is, None for standard output. Links count as what they lead to.
@@ -75,12 +79,12 @@ def check_paths(written: Mapping[str, Path | None], reads: Reads, checkpoint: Pa
         _check_directory(checkpoint, written, reads)
 
 
-def _check_directory(checkpoint: Path, written: Mapping[str, Path | None], reads: Reads) -> None:
+def _check_directory(checkpoint: Path, written: Mapping[str, Place | None], reads: Reads) -> None:
     """The directory of a checkpoint must be its own: what is in it is replaced and removed."""
     own = checkpoint.resolve()
     used = [*reads.files(), *((what, path) for what, path in written.items() if path is not None)]
     for what, path in used:
-        if path.resolve().is_relative_to(own):
+        if isinstance(path, Path) and path.resolve().is_relative_to(own):
             raise InvalidArgument(
                 f"the checkpoint directory `{checkpoint}` holds the {what} `{path}`; use a directory of its own"
             )
@@ -91,13 +95,23 @@ def _check_directory(checkpoint: Path, written: Mapping[str, Path | None], reads
         )
 
 
-def _present(given: PathLike, file_format: str | None) -> Iterable[Path]:
+def _present(given: PathLike, file_format: str | None) -> Iterable[Place]:
     if str(given) == "-":
         return [Path("/dev/stdin")]
     try:
         return [source.path for source in find_sources(given, file_format)]
     except InvalidArgument:  # nothing there yet, or a file of unknown format: reported elsewhere
-        return [Path(given)] if Path(given).is_file() else []
+        return [place] if (place := place_of(given)).is_file() else []
+
+
+def _finds_there(given: Place, file: StorePath) -> bool:
+    """The same in a store."""
+    if not isinstance(given, StorePath) or given.root != file.root:
+        return False
+    if has_magic(given.key):
+        return _matches(tuple(file.key.split("/")), tuple(given.key.split("/")))
+    inside = given != file and file.is_relative_to(given)
+    return inside and not any(part.startswith((".", "_")) for part in file.relative_to(given).parts)
 
 
 def _finds(given: Path, file: Path) -> bool:
@@ -128,15 +142,17 @@ def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     return fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])
 
 
-def _id(path: Path) -> FileId | None:
+def _id(path: Place) -> FileId | None:
     """Which file a path leads to; None if there is none yet, or if it is a device or a pipe."""
+    if isinstance(path, StorePath):
+        return str(path)
     try:
         return _regular(path.stat())
     except OSError:
         return None
 
 
-def _special(path: Path) -> bool:
+def _special(path: Place) -> bool:
     """True for devices and pipes, which hold nothing that could be lost."""
     return path.exists() and not path.is_file()
 

@@ -14,11 +14,12 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.pipes import kept_in
 from spaseq.io.sources import PipeSource, Source, is_pipe
 from spaseq.model.forms import Stream
+from spaseq.stores import Place
 
 
 def check_pipes(pipes: Sequence[tuple[Stream, PipeSource]], *, again: bool = False) -> None:
     """Refuse to read a pipe twice: for two streams, or ``again`` after a crash."""
-    seen: dict[Path, str] = {}
+    seen: dict[Place, str] = {}
     for stream, source in pipes:
         if again:
             raise InvalidArgument(

@@ -14,6 +14,7 @@ from spaseq.engine.opening import InputOptions
 from spaseq.engine.paths import Reads, check_paths
 from spaseq.io.bad_input import Policy
 from spaseq.io.results import OutputFormat
+from spaseq.stores import Place
 
 CHECKPOINT_EVERY = 10_000_000
 """Microseconds between two checkpoints."""
@@ -34,11 +35,11 @@ class RunRequest:
     knowledge: tuple[tuple[str, str], ...] = ()
     rdfs: bool = False
     input: InputOptions = field(default_factory=InputOptions)
-    output: Path | None = None
+    output: Place | None = None
     output_format: OutputFormat | None = None
     provenance: bool = False
     on_bad_input: Policy = "quarantine"
-    quarantine: Path = Path("quarantine.jsonl")
+    quarantine: Place = Path("quarantine.jsonl")
     follow: bool = False
     settle: int = SETTLE
     idle_after: int = IDLE_AFTER

@@ -6,7 +6,6 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spaseq.columnar.knowledge import Knowledge
@@ -36,6 +35,7 @@ from spaseq.io.sources import Layout, PathLike
 from spaseq.io.unreadable import IncompleteInput
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.stores import place_of
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
@@ -101,18 +101,18 @@ def run(
     if on_bad_input == "quarantine":
         given = [path for values in resolved.values() for value in values for path in as_paths(value) or ()]
         graphs = (
-            [path for path in knowledge.values() if isinstance(path, (str, Path))]
+            [path for path in knowledge.values() if isinstance(path, (str, os.PathLike))]
             if isinstance(knowledge, Mapping)
             else []
         )
-        check_paths({"quarantine": Path(quarantine)}, Reads(given, format, {"background graph": graphs}))
+        check_paths({"quarantine": place_of(quarantine)}, Reads(given, format, {"background graph": graphs}))
     if lateness is not None and not any(isinstance(i, StreamEvents) and not i.is_sorted for i in inputs):
         warnings.warn(
             "`lateness` has no effect here: files and lists of events are sorted as a whole; "
             "it is for iterators of events",
             stacklevel=2,
         )
-    kept = QuarantineFile(Path(quarantine))
+    kept = QuarantineFile(place_of(quarantine))
     handler = BadInputHandler(on_bad_input, kept if on_bad_input == "quarantine" else None)
     limits = GroupOptions(max_runs, with_events, max_memory=max_memory)
     session = QueryGroup(queries, as_knowledge(knowledge, rdfs=rdfs), wall_clock(), limits)

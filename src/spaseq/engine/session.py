@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +35,7 @@ from spaseq.model.events import (
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
 from spaseq.settings import settings
+from spaseq.stores import place_of
 from spaseq.temporal.instants import FOREVER, format_instant, from_datetime
 
 if TYPE_CHECKING:
@@ -75,11 +76,12 @@ def as_knowledge(knowledge: Knowledge | Mapping[str, Source] | None, *, rdfs: bo
 
 def _source(given: Source) -> Source:
     """A background graph as the user gives it: a text names a file."""
-    if not isinstance(given, str):
+    if not isinstance(given, (str, os.PathLike)):
         return given
-    if not Path(given).exists():
+    path = place_of(given)
+    if not path.exists():
         raise InvalidArgument(f"the background graph `{given}` does not exist")
-    return Path(given)
+    return path
 
 
 class _Buffered:

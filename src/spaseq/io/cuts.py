@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import IO
 
 from pyoxigraph import DefaultGraph, NamedNode
 
@@ -17,7 +17,7 @@ from spaseq.io.lines import parse_line
 from spaseq.settings import limit_reached, settings
 
 
-def cut_after(file: BinaryIO | io.FileIO, offset: int, predicate: str) -> int:
+def cut_after(file: IO[bytes] | io.FileIO, offset: int, predicate: str) -> int:
     """The first cut at a line that follows the one in which ``offset`` lies; the file's size if there is none."""
     if offset <= 0:
         return 0
@@ -37,7 +37,7 @@ def cut_after(file: BinaryIO | io.FileIO, offset: int, predicate: str) -> int:
     return at
 
 
-def last_cut(file: BinaryIO | io.FileIO, start: int, stop: int, predicate: str) -> int:
+def last_cut(file: IO[bytes] | io.FileIO, start: int, stop: int, predicate: str) -> int:
     """The last cut between two places, ``start`` if there is none; a last line without its end does not count."""
     stamp, size = NamedNode(predicate), settings().file_bytes
     while True:
@@ -59,7 +59,7 @@ def last_cut(file: BinaryIO | io.FileIO, start: int, stop: int, predicate: str) 
         size *= 2
 
 
-def _lines(file: BinaryIO | io.FileIO) -> Iterator[bytes]:
+def _lines(file: IO[bytes] | io.FileIO) -> Iterator[bytes]:
     begun: list[bytes] = []
     size = 0
     while block := file.read(settings().file_bytes):
@@ -75,7 +75,7 @@ def _lines(file: BinaryIO | io.FileIO) -> Iterator[bytes]:
         yield b"".join(begun)
 
 
-def _exactly(file: BinaryIO | io.FileIO, size: int) -> bytes:
+def _exactly(file: IO[bytes] | io.FileIO, size: int) -> bytes:
     parts = []
     while size > 0 and (part := file.read(size)):
         parts.append(part)

@@ -10,14 +10,13 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import IO, BinaryIO, Final, cast
 
 import numpy as np
 
 from spaseq.io.bad_input import BadInput, OnBad
 from spaseq.io.cuts import last_cut
-from spaseq.io.handles import SharedFile
+from spaseq.io.handles import opened
 from spaseq.io.jelly import LONGEST_FRAME, UNDECODABLE, is_delimited
 from spaseq.io.jsonld import JsonLdReader
 from spaseq.io.layouts import Clues
@@ -31,6 +30,7 @@ from spaseq.io.trig import TrigReader
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
+from spaseq.stores import Place
 
 UNKNOWN: Final = -1
 """The count of a cut before which lines were not counted."""
@@ -72,14 +72,14 @@ class FileSpan(Source):
             whole = Source(self.path, self.format).open()
             blocks = _between(whole, start, self.end)
         else:
-            whole = ByteReader(file := SharedFile(self.path), None)
+            whole = ByteReader(file := opened(self.path), None)
             file.seek(start)
             blocks = _between(whole, 0, None if self.end is None else self.end - start)
         prologue = self.begin.prologue.encode()
         return ByteReader(whole, _after(prologue, blocks), grows=self.end is not None)
 
 
-def is_packed(path: Path) -> bool:
+def is_packed(path: Place) -> bool:
     """True if the file is compressed."""
     return path.suffix.lower() in (".gz", ".zst", ".zstd")
 
@@ -287,7 +287,7 @@ def _size(reader: ByteReader) -> int:
     return reader.offset
 
 
-def _lines_between(file: io.FileIO, start: int, stop: int) -> int:
+def _lines_between(file: IO[bytes] | io.FileIO, start: int, stop: int) -> int:
     file.seek(start)
     count = 0
     while start < stop and (block := file.read(min(settings().scanned_bytes, stop - start))):

@@ -9,6 +9,12 @@ from threading import RLock
 from weakref import WeakKeyDictionary
 
 from spaseq.settings import settings
+from spaseq.stores import Place, StoreFile, StorePath
+
+
+def opened(path: Place) -> io.RawIOBase:
+    """A file, here or in a store, to be read."""
+    return StoreFile(path) if isinstance(path, StorePath) else SharedFile(path)
 
 
 class SharedFile(io.RawIOBase):

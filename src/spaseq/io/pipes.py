@@ -26,7 +26,7 @@ class Pipe:
         try:
             # Do not block here until there is a writer: `select` does that, and can be interrupted.
             flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
-            self._descriptor = 0 if source.is_standard_input else os.open(source.path, flags)
+            self._descriptor = 0 if source.is_standard_input else os.open(str(source.path), flags)
             os.fstat(self._descriptor)
         except OSError as error:
             raise InvalidArgument(f"{self._name} cannot be read: {_why(error)}") from None

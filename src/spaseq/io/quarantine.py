@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import IO
 
 from spaseq.io.bad_input import BadInput
 from spaseq.io.written import Digest, Written, cut_to_written
+from spaseq.stores import Place
 
 
 class QuarantineFile:
@@ -19,14 +20,15 @@ class QuarantineFile:
 
     __slots__ = ("_digest", "_file", "_resumed", "count", "path")
 
-    def __init__(self, path: str | Path, *, resumed: Written | None = None) -> None:
-        self.path = Path(path)
+    def __init__(self, path: Place, *, resumed: Written | None = None) -> None:
+        self.path = path
         self.count = 0
-        self._file: BinaryIO | None = None
+        self._file: IO[bytes] | None = None
         self._resumed = resumed is not None and resumed.size > 0
         self._digest = Digest()
         if resumed is not None:
-            self._digest = cut_to_written(self.path, "quarantine", resumed)
+            assert isinstance(path, Path), "a store cannot go on with a file"
+            self._digest = cut_to_written(path, "quarantine", resumed)
             if not self._resumed and self.path.is_file():
                 self.path.unlink()
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from pathlib import Path
 from typing import BinaryIO, Final, Literal, Protocol, TypeAlias, assert_never, get_args
 
 from pyoxigraph import BlankNode, NamedNode
@@ -17,6 +16,7 @@ from spaseq.io.result_json import events_json, match_line, no_match_line, term_j
 from spaseq.model.forms import Form
 from spaseq.model.matches import Match
 from spaseq.model.terms import Term
+from spaseq.stores import Place
 from spaseq.temporal.instants import XSD, format_instant
 
 OutputFormat: TypeAlias = Literal["jsonl", "csv", "sparql-json", "parquet", "nquads", "trig"]
@@ -89,13 +89,13 @@ def result_writer(
             assert_never(name)
 
 
-def compression_of(path: Path | None) -> str | None:
+def compression_of(path: Place | None) -> str | None:
     """``.gz`` or ``.zst`` if the name of a file ends so."""
     suffix = "" if path is None else path.suffix.lower()
     return suffix if suffix in COMPRESSIONS else None
 
 
-def format_by_name(path: Path) -> OutputFormat | None:
+def format_by_name(path: Place) -> OutputFormat | None:
     """The format by the name of a file, compression aside.
 
     >>> format_by_name(Path("rises.csv.gz"))

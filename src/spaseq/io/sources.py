@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from spaseq.errors import InvalidArgument, described, did_you_mean
-from spaseq.io.handles import SharedFile
+from spaseq.io.handles import opened
 from spaseq.settings import settings
+from spaseq.stores import Place, StoreFile, StorePath, place_of
 
 Format: TypeAlias = Literal["nquads", "trig", "jsonld", "ntriples", "jelly"]
 """Event file formats (docs/reference/cli.md, ``--format``)."""
@@ -53,7 +54,7 @@ _EXTENSIONS: Final[dict[str, Format]] = {
 class Source:
     """One file of events: where it is and how to read it."""
 
-    path: Path
+    path: Place
     format: Format
     layout: Layout | None = field(default=None, kw_only=True)
     """Its layout, if it is known; else the one that the options name."""
@@ -67,7 +68,7 @@ class Source:
 
     def open(self) -> ByteReader:
         """The file's bytes, decompressed if its name ends in ``.gz`` or ``.zst``."""
-        file = SharedFile(self.path)
+        file = opened(self.path)
         match self.path.suffix.lower():
             case ".gz":
                 return ByteReader(file, _inflate(file))
@@ -159,6 +160,8 @@ class ByteReader(io.RawIOBase):
         """How many bytes are left, None if that is unknown: then the input may be long."""
         if self._blocks is not None:
             return None
+        if isinstance(self._file, StoreFile):
+            return max(self._file.size - self._file.tell(), 0)
         try:
             return max(os.fstat(self._file.fileno()).st_size - self._file.tell(), 0)
         except OSError:  # a pipe has no size
@@ -240,7 +243,7 @@ def _unzstd(file: io.RawIOBase) -> Iterator[bytes]:
             yield block
 
 
-def format_of(path: Path) -> Format | None:
+def format_of(path: Place) -> Format | None:
     """The format by the name of a file, compression aside."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
@@ -260,8 +263,11 @@ def is_standard_input(path: PathLike) -> bool:
 
 def is_pipe(path: PathLike) -> bool:
     """Whether a path stands for standard input, or leads to what can be read once only."""
+    place = place_of(path)
+    if isinstance(place, StorePath):
+        return False
     try:
-        mode = Path(path).stat().st_mode
+        mode = place.stat().st_mode
     except (OSError, ValueError):
         return is_standard_input(path)
     return is_standard_input(path) or stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
@@ -290,12 +296,18 @@ def find_sources(paths: PathLike | Iterable[PathLike], file_format: str | None =
         raise InvalidArgument("no event files were named")
     found: list[Source] = []
     for item in given:
-        found.extend(_sources_of(Path(item), named))
+        found.extend(_sources_of(place_of(item), named))
     return found
 
 
-def _sources_of(path: Path, named: Format | None) -> list[Source]:
-    if is_pipe(path):
+def source_of(path: str, file_format: str | None = None) -> Source:
+    """One file that is known to be there; nothing is looked up."""
+    place = place_of(path)
+    return Source(place, _format_or_fail(place, checked_format(file_format)))
+
+
+def _sources_of(path: Place, named: Format | None) -> list[Source]:
+    if isinstance(path, Path) and is_pipe(path):
         standard = is_standard_input(path)
         place, shown = (Path(_STDIN[1]), STANDARD_INPUT) if standard else (path, "")
         return [PipeSource(place, named or format_of(path) or "nquads", shown=shown)]
@@ -309,20 +321,33 @@ def _sources_of(path: Path, named: Format | None) -> list[Source]:
     if path.exists():
         return [Source(path, _format_or_fail(path, named))]
     if glob.has_magic(str(path)):
-        files = sorted(Path(name) for name in glob.iglob(str(path), recursive=True))  # noqa: PTH207
-        files = [file for file in files if file.is_file()]
+        files = _matching(path)
         if not files:
             raise InvalidArgument(f"no file matches `{path}`")
         return [Source(file, _format_or_fail(file, named)) for file in files]
-    raise InvalidArgument(f"`{path}` does not exist")
+    raise InvalidArgument(f"`{path}` does not exist{_no_bucket(path)}")
 
 
-def _hidden(file: Path, root: Path) -> bool:
+def _matching(path: Place) -> list[Place]:
+    """The files that a glob names."""
+    if isinstance(path, StorePath):
+        return list(path.matching())
+    files = sorted(Path(name) for name in glob.iglob(str(path), recursive=True))  # noqa: PTH207
+    return [file for file in files if file.is_file()]
+
+
+def _no_bucket(path: Place) -> str:
+    """Why there is nothing in a store, if the reason is not the file itself."""
+    missing = isinstance(path, StorePath) and path.scheme != "hdfs" and not StorePath(path.root, "").exists()
+    return f": there is no bucket `{path.root}`" if missing and isinstance(path, StorePath) else ""
+
+
+def _hidden(file: Place, root: Place) -> bool:
     """Hidden files and those that Hadoop writers leave beside their parts."""
-    return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)
+    return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)  # type: ignore[arg-type]
 
 
-def _format_or_fail(path: Path, named: Format | None) -> Format:
+def _format_or_fail(path: Place, named: Format | None) -> Format:
     known = named or format_of(path)
     if known is None:
         raise InvalidArgument(

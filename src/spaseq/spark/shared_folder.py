@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import socket
 import uuid
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from spaseq.errors import InvalidArgument, SpaseqError
 from spaseq.io.bad_input import Policy, checked_policy
+from spaseq.stores import Place, StoreAccess, StoreError, StorePath, place_of
 
 MARK: Final = ".spaseq-shared"
 """The file by which a worker recognises the folder."""
@@ -31,13 +32,17 @@ class SharedFolder:
     root: str
     token: str
     name: str = ""
+    access: StoreAccess | None = field(default=None, compare=False)
+    """How workers reach the store in which it lies."""
 
     @staticmethod
-    def made(path: str | os.PathLike[str]) -> SharedFolder:
+    def made(path: str | os.PathLike[str] | StorePath) -> SharedFolder:
         """The folder as the driver knows it, made and marked unless it is; workers stand in other working folders."""
-        root = Path(path).absolute()
-        root.mkdir(parents=True, exist_ok=True)
+        root = place_of(path).absolute()
+        if isinstance(root, StorePath):
+            return SharedFolder(str(root), _marked(root), access=StoreAccess())
         mark = root / MARK
+        root.mkdir(parents=True, exist_ok=True)
         if not mark.exists():
             unfinished = root / f"{MARK}.{uuid.uuid4().hex}"
             unfinished.write_text(uuid.uuid4().hex, encoding="ascii")
@@ -52,17 +57,19 @@ class SharedFolder:
     @property
     def path(self) -> str:
         """The folder itself."""
-        return str(Path(self.root) / self.name)
+        return str(place_of(self.root) / self.name)
 
     def inside(self, name: str) -> SharedFolder:
         """A folder in this one."""
         return replace(self, name=name)
 
-    def checked(self) -> Path:
+    def checked(self) -> Place:
         """The folder, on a worker that is about to write; `NotShared` if it is not the driver's."""
-        root = Path(self.root)
+        root = place_of(self.root)
         try:
             found = (root / MARK).read_text(encoding="ascii")
+        except StoreError:  # it says itself what is wrong
+            raise
         except (OSError, ValueError):
             found = ""
         if found != self.token:
@@ -71,11 +78,22 @@ class SharedFolder:
                 "under this path on the driver and on every worker (docs/how-to/run-on-a-cluster.md)"
             )
         folder = root / self.name
-        folder.mkdir(parents=True, exist_ok=True)
+        if isinstance(folder, Path):
+            folder.mkdir(parents=True, exist_ok=True)
         return folder
 
 
-def check_arrived(what: str, written: int, found: int, folder: Path) -> None:
+def _marked(root: StorePath) -> str:
+    """The token of a folder in a store, marked unless it is."""
+    root.check_writable()
+    try:
+        return (root / MARK).read_text("ascii")
+    except FileNotFoundError:
+        (root / MARK).write_text(uuid.uuid4().hex, "ascii")
+        return (root / MARK).read_text("ascii")
+
+
+def check_arrived(what: str, written: int, found: int, folder: Place) -> None:
     """Compare how much workers have written with how much is there."""
     if written != found:
         raise NotShared(

@@ -21,6 +21,7 @@ import spaseq
 from spaseq.caches import cache_directory
 from spaseq.errors import InvalidArgument
 from spaseq.settings import settings as choices
+from spaseq.stores import adopt
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -183,6 +184,28 @@ def workers_like_us(spark: SparkSession) -> None:
     context = spark.sparkContext
     if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable
+
+
+_STORES: Final = {
+    "access.key": "AWS_ACCESS_KEY_ID",
+    "secret.key": "AWS_SECRET_ACCESS_KEY",
+    "session.token": "AWS_SESSION_TOKEN",
+    "endpoint.region": "AWS_REGION",
+    "endpoint": "AWS_ENDPOINT_URL",
+}
+"""Settings of Hadoop for S3, and the variables that stand for them here."""
+
+
+def reach_stores(spark: SparkSession) -> None:
+    """Reach stores as the session's settings for Hadoop say, where the environment says nothing."""
+    prefix = "spark.hadoop.fs.s3a."
+    found = {variable: spark.conf.get(prefix + name, None) for name, variable in _STORES.items()}
+    known = {variable: value for variable, value in found.items() if value}
+    endpoint = known.get("AWS_ENDPOINT_URL")
+    if endpoint and "://" not in endpoint:
+        plain = spark.conf.get(prefix + "connection.ssl.enabled", None) == "false"
+        known["AWS_ENDPOINT_URL"] = f"{'http' if plain else 'https'}://{endpoint}"
+    adopt(known)
 
 
 @contextmanager

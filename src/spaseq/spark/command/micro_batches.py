@@ -42,7 +42,10 @@ class MicroBatches:
         # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
         for name in (BAD, COUNTS):
             shutil.rmtree(self._folder / name, ignore_errors=True)
-        self._writing = Writing(run.request, run.names, run.format, stack, self._kept.record, tell)
+        run.outgoing.prepare(resumed=self._kept.record is not None)
+        self._writing = Writing(
+            run.request, run.names, run.format, run.outgoing, stack, self._kept.record, tell
+        )
         self._query: StreamingQuery | None = None
         self._timed = -1
         self.seconds: list[float] = []
@@ -147,6 +150,7 @@ class MicroBatches:
         writing.sync()
         writing.record.batch = batch
         self._kept.save(writing.record)
+        self._run.outgoing.checkpointed()
         for file in bad:
             file.unlink()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from typing import BinaryIO, cast
 
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.notices import Notices, Tell, kind_of, silent
+from spaseq.engine.outgoing import Outgoing
 from spaseq.engine.output import Output, variables_of
 from spaseq.engine.request import RunRequest, Status
 from spaseq.engine.summary import summarised
@@ -24,6 +24,7 @@ from spaseq.spark.output.answer_files import merged, written_rows
 from spaseq.spark.output.line_files import merged_lines, written_lines
 from spaseq.spark.output.tallies import take_tallies
 from spaseq.spark.shared_folder import check_arrived
+from spaseq.stores import Place, files_in
 
 ANSWERS, BAD, COUNTS = "answers", "bad", "counts"
 """Folders in which workers leave answers, bad input and what they have counted."""
@@ -37,6 +38,7 @@ class Writing:
         request: RunRequest,
         names: dict[str, NamedQuery],
         output_format: OutputFormat,
+        outgoing: Outgoing,
         stack: ExitStack,
         record: Record | None,
         tell: Tell = silent,
@@ -47,7 +49,7 @@ class Writing:
         self._read = request.input.read
         self._names = names
         kept = request.checkpoint is not None
-        self._out = stack.enter_context(Output(request.output, kept=kept, resumed=output))
+        self._out = stack.enter_context(Output(outgoing.output, kept=kept, resumed=output))
         self._several = len(request.queries) > 1
         forms: dict[Form, list[NamedQuery]] = {}
         for query in request.queries:
@@ -68,9 +70,9 @@ class Writing:
         self._out.unmute()
         self._quarantine: QuarantineFile | None = None
         if request.on_bad_input == "quarantine":
-            self._quarantine = stack.enter_context(QuarantineFile(request.quarantine, resumed=quarantine))
+            self._quarantine = stack.enter_context(QuarantineFile(outgoing.quarantine, resumed=quarantine))
 
-    def take(self, folder: Path, batch: int, written: int) -> list[Path]:
+    def take(self, folder: Place, batch: int, written: int) -> list[Place]:
         """Write the answers that tasks have left in a folder, lines or rows, and the bad input; add up what they counted.
 
         Tasks say that they have ``written`` so many answers. The result are the files of bad input, which may go.
@@ -86,7 +88,7 @@ class Writing:
             self._writers[query.query.form.kind].write(match, query.name if self._several else None)
             self.record.matches[name] = self.record.matches.get(name, 0) + 1
         self._out.flush()
-        bad = sorted((folder / BAD).glob(f"*-{batch:06d}-*.jsonl"))
+        bad = files_in(folder / BAD, f"*-{batch:06d}-*.jsonl")
         found = [json.loads(line) for file in bad for line in file.read_text(encoding="utf-8").splitlines()]
         for each in sorted(found, key=lambda each: (each["source"], each["position"])):
             kept = BadInput(**each)

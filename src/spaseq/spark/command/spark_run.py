@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import uuid
 from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -17,6 +18,7 @@ from spaseq.engine.checkpoint import hold
 from spaseq.engine.identity import files_identity
 from spaseq.engine.inputs import declared_streams, resolve_streams
 from spaseq.engine.notices import Tell, silent
+from spaseq.engine.outgoing import Outgoing
 from spaseq.engine.output import chosen_format
 from spaseq.engine.piped import check_pipes
 from spaseq.engine.request import RunReport, RunRequest, Show, Status, Stop, Stopped, unwatched
@@ -42,6 +44,7 @@ from spaseq.spark.schemas import all_answer_columns
 from spaseq.spark.shared_folder import BadPolicy, SharedFolder, bad_policy
 from spaseq.spark.sources.event_files import EventFiles, FileParts, parts_now, read_events
 from spaseq.spark.spark_session import check_java, check_master, is_one_process, new_session, parallel_tasks
+from spaseq.stores import Place, StorePath, for_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,6 +78,7 @@ class SparkRun:
         if not request.follow:
             self.sources = {iri: self.files(iri).found() for iri in self.inputs}
         self._check_pipes()
+        self.outgoing = Outgoing(request)
         request.check_paths()
         self.format = chosen_format(request)
         self.names = {f"{number}": query for number, query in enumerate(request.queries)}
@@ -109,10 +113,10 @@ class SparkRun:
         if (
             record is not None
             and record.finished
-            and self.request.output is not None
+            and self.outgoing.output is not None
             and record.output.digest
         ):
-            check_written(self.request.output, "output", record.output, whole=True)
+            check_written(self.outgoing.output, "output", record.output, whole=True)
 
     def files(self, iri: str) -> EventFiles:
         """The files of one stream."""
@@ -168,24 +172,31 @@ class SparkRun:
         """Do the work; progress is reported continuously, bad and late input after every micro-batch."""
         with self._held, ExitStack() as stack:
             if (ended := self._ended()) is not None:
+                self.outgoing.finished()
                 return ended
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spaseq-")))
             with kept_log() as log:
                 with our_signals():
                     spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
                 stack.callback(spark.stop)
-                return self.run_in(spark, work, stack, show, tell)
+                return self.run_in(spark, work, show, tell)
 
     def run_in(
         self,
         spark: SparkSession,
         work: Path,
-        stack: ExitStack,
         show: Show = unwatched,
         tell: Tell = silent,
     ) -> RunReport:
         """Do the work in a session that is there already."""
-        stack.enter_context(self._held)
+        with ExitStack() as inner:  # the output is closed before it is sent
+            inner.enter_context(self._held)
+            report = self._done(spark, work, inner, show, tell)
+        if report.stopped is None or self.request.checkpoint is None:
+            self.outgoing.finished()
+        return report
+
+    def _done(self, spark: SparkSession, work: Path, stack: ExitStack, show: Show, tell: Tell) -> RunReport:
         if (ended := self._ended()) is not None:
             return ended
         if self.kept is not None and self.kept.note is not None:
@@ -196,18 +207,23 @@ class SparkRun:
         spark.conf.set(shuffled, str(parallel_tasks(spark)))
         folder = self.request.checkpoint or self._shared_folder(work, stack)
         try:
-            self._keep_pipes(folder.absolute() / "piped")
+            self._keep_pipes(work if isinstance(folder, StorePath) else folder.absolute() / "piped")
         except Stopped:
             return RunReport(Status(), self.stop.signal)
         if self.request.checkpoint is None and not self.request.follow:
             return _Finite(self, spark, folder, stack, tell).run(show)
+        assert isinstance(folder, Path), "with --follow a store needs --checkpoint"
         return MicroBatches(self, spark, folder, stack, tell).run(show)
 
-    def _shared_folder(self, work: Path, stack: ExitStack) -> Path:
+    def _shared_folder(self, work: Path, stack: ExitStack) -> Place:
         """A folder that driver and workers see: any on one machine, else one beside the output."""
         if is_one_process(self.master):
             return work / "shared"
         beside = (self.request.output.parent if self.request.output is not None else Path()).resolve()
+        if isinstance(beside, StorePath):
+            there = beside / f".spaseq-{uuid.uuid4().hex}"
+            stack.callback(there.remove_tree)
+            return there
         folder = Path(tempfile.mkdtemp(prefix=".spaseq-", dir=beside))
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         return folder
@@ -219,7 +235,7 @@ class SparkRun:
             query.query.form.kind == "construct" for query in self.request.queries
         )
 
-    def options(self, folder: Path) -> dict[str, Any]:
+    def options(self, folder: Place) -> dict[str, Any]:
         """What `read_events` and `match_all` have in common; bad events are kept in this folder."""
         return {
             "on_bad_input": self.request.on_bad_input,
@@ -233,7 +249,7 @@ class SparkRun:
         plain = all(form.kind == "select" and not form.distinct for form in forms)
         return plain and self.format == "jsonl" and not self.request.provenance
 
-    def answers(self, streams: Mapping[str, DataFrame | FileParts], folder: Path, **more: Any) -> DataFrame:
+    def answers(self, streams: Mapping[str, DataFrame | FileParts], folder: Place, **more: Any) -> DataFrame:
         """The answers of all queries, for `write`; what workers write goes into this folder."""
         queries = {name: query.query for name, query in self.names.items()}
         limits = {
@@ -258,13 +274,13 @@ class SparkRun:
         lines = LineFiles(SharedFolder.made(folder).inside(ANSWERS), names)
         return answers_of(queries, streams, self.knowledge, COUNTED, known, lines)
 
-    def write(self, answers: DataFrame, folder: Path) -> int:
+    def write(self, answers: DataFrame, folder: Place) -> int:
         """Find answers and let workers put them in files in order of time; how many tasks say that they have written."""
         if self.by_lines:
             return sum(row[0] for row in answers.collect())
         written = Observation()
         counted = answers.observe(written, F.count(F.lit(1)).alias("rows"))
-        counted.sortWithinPartitions("time", "start").write.parquet(str(folder / ANSWERS))
+        counted.sortWithinPartitions("time", "start").write.parquet(for_spark(folder / ANSWERS))
         return int(written.get["rows"])
 
 
@@ -275,10 +291,11 @@ class _Finite:
     """All of a finite input in one job."""
 
     def __init__(
-        self, run: SparkRun, spark: SparkSession, folder: Path, stack: ExitStack, tell: Tell
+        self, run: SparkRun, spark: SparkSession, folder: Place, stack: ExitStack, tell: Tell
     ) -> None:
         self._run, self._spark, self._folder = run, spark, folder.absolute()
-        self._writing = Writing(run.request, run.names, run.format, stack, None, tell)
+        run.outgoing.prepare(resumed=False)
+        self._writing = Writing(run.request, run.names, run.format, run.outgoing, stack, None, tell)
 
     def run(self, show: Show) -> RunReport:
         """Read, match and write."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -13,24 +12,25 @@ from pyoxigraph import Triple
 from spaseq.model.matches import Match, MatchedEvent
 from spaseq.model.terms import term_of
 from spaseq.settings import settings
+from spaseq.stores import Place, files_in
 from spaseq.temporal.instants import from_datetime
 
 
-def merged(folder: Path) -> Iterator[tuple[str, Match]]:
+def merged(folder: Place) -> Iterator[tuple[str, Match]]:
     """The query and the match of every row, by time; every part file is in order of time itself."""
-    files = sorted(folder.glob("part-*.parquet"))
+    files = files_in(folder, "part-*.parquet")
     for _, _, _, row in heapq.merge(*(_rows(number, file) for number, file in enumerate(files))):
         yield row["query"], match_of(row)
 
 
-def written_rows(folder: Path) -> int:
+def written_rows(folder: Place) -> int:
     """How many rows there are."""
-    return sum(pq.ParquetFile(file).metadata.num_rows for file in folder.glob("part-*.parquet"))
+    return sum(pq.ParquetFile(file.open("rb")).metadata.num_rows for file in folder.glob("part-*.parquet"))
 
 
-def _rows(number: int, file: Path) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
+def _rows(number: int, file: Place) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
     count = 0
-    for batch in pq.ParquetFile(file).iter_batches(settings().answer_rows):
+    for batch in pq.ParquetFile(file.open("rb")).iter_batches(settings().answer_rows):
         times = batch.column("time").cast("int64").to_pylist()
         for time, row in zip(times, batch.to_pylist(), strict=True):
             yield time, number, count, row

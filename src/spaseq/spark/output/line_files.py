@@ -18,7 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from spaseq.operators.answers import Answers
 from spaseq.settings import settings
 from spaseq.spark.shared_folder import SharedFolder
 from spaseq.spark.shuffle.arrow_terms import shown_ids
+from spaseq.stores import Place, files_in, write_whole
 
 if TYPE_CHECKING:
     from spaseq.spark.job import Job
@@ -63,6 +64,7 @@ class AnswerLines:
         self._folder, self._name, self._query = folder, name, query
         self._lines: ColumnLines | None = None
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
+        self._out: IO[bytes] | None = None
         self._attempt = uuid.uuid4().hex
         self._sequences: list[list[str]] = []
         self._written = 0
@@ -115,20 +117,20 @@ class AnswerLines:
         self._written = 0
         file = f"{self._name}-{self._attempt}-{sum(map(len, self._sequences))}.arrow"
         self._sequences[-1].append(file)
-        return pa.ipc.new_file(str(self._folder.checked() / file), _SCHEMA)
+        self._out = (self._folder.checked() / file).open("wb")
+        return pa.ipc.new_file(self._out, _SCHEMA)
 
     def _finish(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+            assert self._out is not None
+            self._out.close()
 
     def _publish(self) -> None:
         if self._sequences:
-            folder = self._folder.checked()
-            hidden = folder / f".{self._name}-{self._attempt}"
             known = {"lines": self._count, "sequences": self._sequences}
-            hidden.write_text(json.dumps(known), encoding="utf-8")
-            hidden.replace(folder / f"{self._name}.json")
+            write_whole(self._folder.checked() / f"{self._name}.json", json.dumps(known))
 
 
 # --- the driver's side ----------------------------------------------------------------------------
@@ -142,17 +144,17 @@ class Piece:
     counts: dict[int, int]
 
 
-def _lists(folder: Path) -> list[dict[str, Any]]:
+def _lists(folder: Place) -> list[dict[str, Any]]:
     """What the tasks say that they have written."""
-    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
+    return [json.loads(path.read_text(encoding="utf-8")) for path in files_in(folder, "*.json")]
 
 
-def written_lines(folder: Path) -> int:
+def written_lines(folder: Place) -> int:
     """How many lines there are, by the lists of the tasks."""
     return sum(known["lines"] for known in _lists(folder))
 
 
-def merged_lines(folder: Path) -> Iterator[Piece]:
+def merged_lines(folder: Place) -> Iterator[Piece]:
     """All lines by time, of one instant by task; the next pieces are made while one is used, and files used up go."""
     with ThreadPoolExecutor(AHEAD) as others:
         coming: deque[tuple[Future[pa.Buffer], dict[int, int]]] = deque()
@@ -165,7 +167,7 @@ def merged_lines(folder: Path) -> Iterator[Piece]:
             yield Piece(text.result(), known)
 
 
-def _pieces(folder: Path) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int]]]:
+def _pieces(folder: Place) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int]]]:
     """Lines of several files that belong between the same two instants, and how many are which query's."""
     sequences = [
         _Sequence([folder / name for name in names]) for each in _lists(folder) for names in each["sequences"]
@@ -182,7 +184,7 @@ def _pieces(folder: Path) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int]
 class _Sequence:
     """Files of lines that follow each other in time, batch by batch."""
 
-    def __init__(self, paths: list[Path]) -> None:
+    def __init__(self, paths: Sequence[Place]) -> None:
         self.query = int(paths[0].name.split("-")[2])
         self._batches = _batches(paths)
         self._next()
@@ -208,10 +210,11 @@ class _Sequence:
         return found
 
 
-def _batches(paths: list[Path]) -> Iterator[pa.RecordBatch]:
+def _batches(paths: Sequence[Place]) -> Iterator[pa.RecordBatch]:
     """What stands in files; each goes after its last batch, or with the folder if the system keeps files that are read."""
     for path in paths:
-        reader = pa.ipc.open_file(pa.memory_map(str(path)))
+        mapped = pa.memory_map(str(path)) if isinstance(path, Path) else path.open("rb")
+        reader = pa.ipc.open_file(mapped)
         yield from (reader.get_batch(number) for number in range(reader.num_record_batches))
         with suppress(OSError):
             path.unlink()

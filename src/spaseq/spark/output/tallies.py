@@ -5,22 +5,18 @@ done again writes the same file. Spark's own metrics come later, by another way,
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
-from pathlib import Path
 
 from spaseq.spark.shared_folder import SharedFolder
+from spaseq.stores import Place, write_whole
 
 
 def write_tally(folder: SharedFolder, name: str, counted: dict[str, int]) -> None:
     """Keep what a task has counted; its name says which micro-batch it belongs to: ``read-0-000003-00001``."""
-    path = folder.checked() / f"{name}.json"
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    unfinished.write_text(json.dumps(counted), encoding="utf-8")
-    unfinished.replace(path)
+    write_whole(folder.checked() / f"{name}.json", json.dumps(counted))
 
 
-def take_tallies(folder: Path, batch: int = 0) -> Counter[str]:
+def take_tallies(folder: Place, batch: int = 0) -> Counter[str]:
     """The sums over all tasks of a micro-batch; the files go."""
     found: Counter[str] = Counter()
     for path in folder.glob(f"*-{batch:06d}-*.json"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spaseq.io.bad_input import BadInput, BadInputError
 from spaseq.spark.shared_folder import BadPolicy
+from spaseq.stores import files_in, for_spark, place_of, write_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,10 +47,7 @@ class BadEvents:
     ) -> None:
         if kind is not None or self._folder is None or not self._lines:
             return
-        folder = self._folder.checked()
-        unfinished = folder / f".{self._name}.{os.getpid()}"
-        unfinished.write_text("".join(self._lines), encoding="utf-8", errors="replace")
-        unfinished.replace(folder / self._name)
+        write_whole(self._folder.checked() / self._name, "".join(self._lines))
 
 
 BAD_RECORDS: Final = "reason string, source string, position bigint, unit string, text string"
@@ -62,13 +59,13 @@ def bad_records(spark: SparkSession, directory: str | os.PathLike[str], streamin
     A streaming DataFrame takes the records as they come.
     """
     reader = spark.readStream if streaming else spark.read
-    found = reader.schema(BAD_RECORDS).json(os.fspath(directory))
+    found = reader.schema(BAD_RECORDS).json(for_spark(place_of(directory)))
     late = F.col("_metadata.file_name").startswith("late-")
     return found.withColumn("late", late)
 
 
-def quarantined(directory: str | Path) -> Iterator[dict[str, object]]:
+def quarantined(directory: str | os.PathLike[str]) -> Iterator[dict[str, object]]:
     """What a quarantine directory holds: reason, source, position, unit and text of every bad event."""
-    for file in sorted(Path(directory).glob("*.jsonl")):
+    for file in files_in(place_of(directory), "*.jsonl"):
         for line in file.read_text(encoding="utf-8").splitlines():
             yield json.loads(line)

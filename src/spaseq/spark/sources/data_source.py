@@ -33,7 +33,7 @@ from spaseq.io.bad_input import BadInput
 from spaseq.io.cuts import cut_after
 from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
-from spaseq.io.sources import Layout, find_sources
+from spaseq.io.sources import Layout, source_of
 from spaseq.model.packing import LARGEST, whole_number
 from spaseq.operators.saved_state import taking_up
 from spaseq.spark.shared_folder import bad_policy
@@ -44,7 +44,6 @@ from spaseq.spark.sources.event_files import (
     EventFiles,
     Promise,
     event_rows,
-    one_name,
     part_rows,
     parts,
     promise_row,
@@ -53,6 +52,7 @@ from spaseq.spark.sources.event_files import (
 from spaseq.spark.sources.schedule import Schedule
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import TaskPlace
+from spaseq.stores import StoreAccess, one_name
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
@@ -148,8 +148,9 @@ class PartsPartition(InputPartition):
 
 
 def register(spark: SparkSession) -> None:
-    """Let this session know ``format("rdf")``."""
-    spark.dataSource.register(RdfDataSource)
+    """Let this session know ``format("rdf")``, with the access to stores that this process has."""
+    # A class made here is sent with its attributes; options of a reader are shown in plans.
+    spark.dataSource.register(type("RdfFiles", (RdfDataSource,), {"access": StoreAccess()}))
 
 
 class RdfDataSource(DataSource):
@@ -279,9 +280,9 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             return
         found = self._watch.look()
         self._watch.keep(found.marks)
-        sizes = {mark.path: Path(mark.path).stat().st_mtime_ns for mark in found.marks}
-        order = (lambda _: 0) if self._fixed else (lambda mark: sizes[mark.path])
-        for mark in (*found.lost, *sorted(found.marks, key=order)):
+        spans = [span for each in found.files for span in each.sources]
+        changed = {} if self._fixed else {span.name: span.path.stat().st_mtime_ns for span in spans}
+        for mark in (*found.lost, *sorted(found.marks, key=lambda mark: changed.get(mark.path, 0))):
             self._waiting[mark.path] = mark
 
     def _look_out(self, offset: Offset) -> Watch:
@@ -312,7 +313,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             begin = offset.marks[path].cut.byte if path in offset.marks else 0
             length = (mark.size if mark.cut.byte == UNKNOWN else mark.cut.byte) - max(begin, 0)
             room = None if most_bytes is None else max(most_bytes - size, 1)
-            source = find_sources(path, self.options.files.file_format)[0]
+            source = source_of(path, self.options.files.file_format)
             if room is not None and splittable(source) and length > 2 * room and not mark.lost:
                 with source.path.open("rb") as file:
                     cut = cut_after(file, begin + room, self.options.files.options.timestamp_predicate)
@@ -347,7 +348,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
 
     def _split(self, path: str, before: Bookmark | None, mark: Bookmark) -> Split:
         files = self.options.files
-        source = find_sources(path, files.file_format)[0]
+        source = source_of(path, files.file_format)
         begin = START if before is None else recounted(source, before.cut, files.options)
         end = None if mark.cut.byte == UNKNOWN else mark.cut.byte
         return Split.whole_of(

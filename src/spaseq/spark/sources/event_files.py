@@ -28,7 +28,8 @@ from spaseq.spark.shared_folder import BadPolicy, Directory, bad_policy
 from spaseq.spark.shuffle.arrow_terms import as_written
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import placed
-from spaseq.spark.spark_session import is_one_process, parallel_tasks, workers_like_us
+from spaseq.spark.spark_session import is_one_process, parallel_tasks, reach_stores, workers_like_us
+from spaseq.stores import StoreAccess, is_store, one_name
 from spaseq.temporal.instants import FOREVER, TimeUnit
 
 if TYPE_CHECKING:
@@ -86,6 +87,12 @@ class EventFiles:
     """True if new files are taken as they come: those have the layout of streams."""
     shown: tuple[tuple[str, str], ...] = ()
     """Files that have another name for users, with that name."""
+    access: StoreAccess | None = None
+    """How workers reach the stores of these files."""
+
+    def __post_init__(self) -> None:
+        if any(map(is_store, self.paths)):
+            object.__setattr__(self, "access", StoreAccess())
 
     def cure(self, split: Split) -> str:
         """What to say of bad input that may be due to the layout: nothing if a file was judged as a whole."""
@@ -159,6 +166,8 @@ def read_events(
     known: Layout = "stream" if streaming else layout
     options = ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=known)
     paths = tuple(dict.fromkeys(map(one_name, _strings(path))))
+    if any(map(is_store, paths)):
+        reach_stores(spark)
     files = EventFiles(paths, format, options, bad_policy(on_bad_input or "fail", quarantine), streaming)
     if not streaming:
         files.found()
@@ -219,11 +228,6 @@ def _loaded(
 def _reachable(spark: SparkSession, paths: tuple[str, ...]) -> tuple[str, ...]:
     """The paths as workers can follow them: those elsewhere do not stand in this directory."""
     return paths if is_one_process(spark.sparkContext.master) else tuple(map(one_name, paths))
-
-
-def one_name(path: str) -> str:
-    """The absolute path of a file: by it a restarted query knows the file again, whatever its working directory."""
-    return os.path.abspath(path)  # noqa: PTH100 - a `Path` would keep `..`
 
 
 def _strings(path: object) -> tuple[str, ...]:

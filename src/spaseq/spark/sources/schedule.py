@@ -25,6 +25,7 @@ from spaseq.settings import settings
 from spaseq.spark.sources.event_files import cut_into_parts
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.spark_session import parallel_tasks
+from spaseq.stores import StoreAccess
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -140,6 +141,7 @@ class _Survey:
 
     def __init__(self, wanted: Sequence[Part], options: ReadOptions) -> None:
         self._wanted = wanted
+        self._access = StoreAccess()
         # With no predicate needed, a reader only cuts lines and reads timestamps.
         self._options = replace(
             options,

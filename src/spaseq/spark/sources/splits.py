@@ -10,12 +10,13 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import IO, Any, cast
 
 from spaseq.io.cuts import cut_after
 from spaseq.io.growing import START, Cut, FileSpan
 from spaseq.io.sources import ByteReader, Format, Source
 from spaseq.settings import settings
+from spaseq.stores import place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Split(Source):
         first = self.begin.byte if self.counted else cut_after(file, self.start, self.predicate)
         last = None if self.stop is None else cut_after(file, self.stop, self.predicate)
         ends = [place for place in (last, self.end) if place is not None]
-        return ByteReader(file, _between(file, first, min(ends, default=None)))
+        return ByteReader(cast("io.RawIOBase", file), _between(file, first, min(ends, default=None)))
 
     def line(self) -> int:
         """How many lines stand before this part; for messages only, since it reads them all."""
@@ -109,10 +110,10 @@ class Split(Source):
         """The part that `to_list` wrote."""
         path, syntax, start, stop, cut, end, layout, *more = saved
         begin, shown = Cut(*cut) if cut else START, more[0] if more else ""
-        return Split(Path(path), syntax, start, stop, predicate, begin, end, layout=layout, shown=shown)
+        return Split(place_of(path), syntax, start, stop, predicate, begin, end, layout=layout, shown=shown)
 
 
-def _between(file: BinaryIO | io.FileIO, begin: int, end: int | None) -> Iterator[bytes]:
+def _between(file: IO[bytes] | io.FileIO, begin: int, end: int | None) -> Iterator[bytes]:
     file.seek(begin)
     left = 1 << 62 if end is None else end - begin
     while left > 0 and (block := file.read(min(left, settings().scanned_bytes))):

@@ -186,6 +186,7 @@ def test_no_other_error_reaches_a_caller(name: str, tmp_path: Path, monkeypatch:
 COMMAND_LINE = ("cli/", "workloads/", "testing/")
 OWN_WORDS = {
     "engine/output.py": "only `spaseq run` has an output",
+    "engine/outgoing.py": "the same",
     "spark/command/spark_run.py": "only `spaseq run` has requests",
     "spark/spark_session.py": "sessions are made by `spaseq run` and `spaseq demo`",
     "engine/checkpoint.py": "checkpoints are those of `spaseq run`",

@@ -13,14 +13,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path, PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import unquote
 
-from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.errors import InvalidArgument
 from spaseq.settings import settings
+from spaseq.stores.systems import asking, inner, no_bucket, system
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -28,20 +28,6 @@ if TYPE_CHECKING:
 _SCHEMES: Final = {"s3": "s3", "s3a": "s3", "s3n": "s3", "gs": "gs", "gcs": "gs", "abfss": "abfss", "abfs": "abfss", "hdfs": "hdfs"}  # fmt: skip
 """Schemes of stores, and the one under which all names of a file are the same."""
 _URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(/+)(.*)", re.DOTALL)
-
-_CURES: Final = {
-    "s3": (
-        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile with AWS_PROFILE, for every process that reads "
-        "or writes, on a cluster for the workers too; AWS_ENDPOINT_URL names another server than Amazon's"
-    ),
-    "gs": "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, on a cluster for the workers too",
-    "abfss": "log in with `az login`, or set AZURE_STORAGE_KEY to the key of the account, on a cluster for the workers too",
-    "hdfs": "set HADOOP_HOME, JAVA_HOME and CLASSPATH (`hadoop classpath --glob`), on a cluster for the workers too",
-}
-
-
-class StoreError(SpaseqError, OSError):
-    """A store that does not give or take what was asked; says which place, why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +132,7 @@ class StorePath:
         """Size and time of the last change; `FileNotFoundError` if there is no such file."""
         if self._known is not None:
             return self._known
-        with _asking(self, "read"):
+        with asking(self.root, str(self), "read"):
             status = _status(self._info(), self.is_immutable)
         if status is None:
             raise FileNotFoundError(2, "no such file", str(self))
@@ -158,7 +144,7 @@ class StorePath:
 
         if self._known is not None:
             return True
-        with _asking(self, "read"):
+        with asking(self.root, str(self), "read"):
             return bool(self._info().type != FileType.NotFound)
 
     def is_file(self) -> bool:
@@ -167,7 +153,7 @@ class StorePath:
 
         if self._known is not None:
             return True
-        with _asking(self, "read"):
+        with asking(self.root, str(self), "read"):
             return bool(self._info().type == FileType.File)
 
     def is_dir(self) -> bool:
@@ -176,21 +162,21 @@ class StorePath:
 
         if self._known is not None:
             return False
-        with _asking(self, "read"):
+        with asking(self.root, str(self), "read"):
             return bool(self._info().type == FileType.Directory)
 
     def rglob(self, pattern: str) -> Iterator[StorePath]:
         """The files below whose last parts match; what a listing says of them is kept."""
         from pyarrow.fs import FileSelector
 
-        with _asking(self, "read"):
-            found = _system(self.root).get_file_info(
+        with asking(self.root, str(self), "read"):
+            found = system(self.root).get_file_info(
                 FileSelector(self._place, recursive=True, allow_not_found=True)
             )
-        inner = _inner(self.root)
+        above = inner(self.root)
         for info in found:
             status = _status(info, self.is_immutable)
-            key = info.path[len(inner) :].strip("/")
+            key = info.path[len(above) :].strip("/")
             if status is not None and fnmatchcase(key.rpartition("/")[2], pattern):
                 yield StorePath(self.root, key, status)
 
@@ -226,10 +212,10 @@ class StorePath:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file, which appears whole."""
-        with _asking(self, "written"):
+        with asking(self.root, str(self), "written"):
             if not self.is_immutable:
-                _system(self.root).create_dir(self.parent._place, recursive=True)
-            with _system(self.root).open_output_stream(self._place) as file:
+                system(self.root).create_dir(self.parent._place, recursive=True)
+            with system(self.root).open_output_stream(self._place) as file:
                 file.write(data)
 
     def write_text(self, text: str, encoding: str = "utf-8", errors: str = "strict") -> None:
@@ -238,10 +224,10 @@ class StorePath:
 
     def upload(self, file: IO[bytes]) -> None:
         """Write what can be read from a file."""
-        with _asking(self, "written"):
+        with asking(self.root, str(self), "written"):
             if not self.is_immutable:
-                _system(self.root).create_dir(self.parent._place, recursive=True)
-            with _system(self.root).open_output_stream(self._place) as out:
+                system(self.root).create_dir(self.parent._place, recursive=True)
+            with system(self.root).open_output_stream(self._place) as out:
                 while block := file.read(settings().sent_bytes):
                     out.write(block)
 
@@ -249,27 +235,27 @@ class StorePath:
         """Remove a file."""
         if missing_ok and not self.is_file():
             return
-        with _asking(self, "removed"):
-            _system(self.root).delete_file(self._place)
+        with asking(self.root, str(self), "removed"):
+            system(self.root).delete_file(self._place)
 
     def remove_tree(self) -> None:
         """Remove a directory with all that is in it."""
-        with _asking(self, "removed"):
-            _system(self.root).delete_dir_contents(self._place, missing_dir_ok=True)
+        with asking(self.root, str(self), "removed"):
+            system(self.root).delete_dir_contents(self._place, missing_dir_ok=True)
 
     def check_writable(self) -> None:
         """Refuse a place in a bucket or container that does not exist."""
         if self.scheme == "hdfs":
             return
         if not StorePath(self.root, "").exists():
-            raise InvalidArgument(f"`{self}` cannot be written: {_no_bucket(self)}")
+            raise InvalidArgument(f"`{self}` cannot be written: {no_bucket(self.root)}")
 
     @property
     def _place(self) -> str:
-        return f"{_inner(self.root)}/{self.key}".rstrip("/") or "/"
+        return f"{inner(self.root)}/{self.key}".rstrip("/") or "/"
 
     def _info(self) -> Any:
-        return _system(self.root).get_file_info(self._place)
+        return system(self.root).get_file_info(self._place)
 
 
 Place: TypeAlias = Path | StorePath
@@ -353,8 +339,8 @@ class StoreFile(io.RawIOBase):
     def __init__(self, path: StorePath) -> None:
         self.path = path
         self.name = str(path)
-        with _asking(path, "read"):
-            self._file = _system(path.root).open_input_file(path._place)
+        with asking(path.root, str(path), "read"):
+            self._file = system(path.root).open_input_file(path._place)
             self.size: int = self._file.size()
 
     def readable(self) -> bool:
@@ -367,7 +353,7 @@ class StoreFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Fill a buffer; the number of bytes that were left."""
-        with _asking(self.path, "read"):
+        with asking(self.path.root, self.name, "read"):
             return int(self._file.readinto(buffer))
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
@@ -418,48 +404,6 @@ class StoreWriter(io.RawIOBase):
         super().close()
 
 
-# --- access from other processes ------------------------------------------------------------------
-
-_VARIABLES: Final = (
-    "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID",
-    "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_EC2_METADATA_DISABLED", "AZURE_STORAGE_KEY",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-)  # fmt: skip
-"""Variables of the environment that say how stores are reached."""
-_adopted: set[str] = set()
-"""Those that this process has from another."""
-
-
-class StoreAccess:
-    """How this process reaches stores; another one that unpickles it reaches them in the same way.
-
-    What the environment of that process says itself has precedence.
-    """
-
-    def __reduce__(self) -> tuple[Any, tuple[dict[str, str]]]:
-        return _unpickled, ({name: os.environ[name] for name in _VARIABLES if name in os.environ},)
-
-
-def _unpickled(variables: dict[str, str]) -> StoreAccess:
-    adopt(variables)
-    return StoreAccess()
-
-
-def adopt(variables: dict[str, str]) -> None:
-    """Reach stores as these variables say, where the environment says nothing."""
-    for name, value in variables.items():
-        if name in _adopted or name not in os.environ:
-            _adopted.add(name)
-            os.environ[name] = value
-
-
-def _endpoint() -> str | None:
-    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-
-
-# --- pyarrow --------------------------------------------------------------------------------------
-
-
 def _matches(parts: tuple[str, ...], pattern: tuple[str, ...]) -> bool:
     if not pattern:
         return not parts
@@ -475,100 +419,7 @@ def _status(info: Any, immutable: bool) -> StoreStatus | None:
     """What a listing says of a file; None of a directory."""
     if not info.is_file:
         return None
-    changed = info.mtime_ns or 0
+    # Whole seconds: that is all that some answers of a store have.
+    changed = (info.mtime_ns or 0) // 10**9 * 10**9
     # A file that was renamed into place is complete at once, and so is one that appears whole.
     return StoreStatus(info.size, changed, changed + 1 if immutable else changed)
-
-
-def _inner(root: str) -> str:
-    """How pyarrow calls the root of a store."""
-    scheme, _, authority = root.partition("://")
-    return {"hdfs": "", "abfss": authority.partition("@")[0]}.get(scheme, authority)
-
-
-def _system(root: str) -> Any:
-    return _connected(root, tuple(os.environ.get(name) for name in _VARIABLES))
-
-
-@cache
-def _connected(root: str, _access: tuple[str | None, ...]) -> Any:
-    """The file system of a store, one in each process for as long as the credentials are the same."""
-    from pyarrow import fs
-
-    scheme, _, authority = root.partition("://")
-    match scheme:
-        case "s3":
-            endpoint, region = (
-                _endpoint(),
-                os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"),
-            )
-            if endpoint is None:
-                return fs.S3FileSystem(region=region or fs.resolve_s3_region(authority))
-            kind, _, host = endpoint.rpartition("://")
-            return fs.S3FileSystem(
-                endpoint_override=host, scheme=kind or "https", region=region or "us-east-1"
-            )
-        case "gs":
-            return fs.GcsFileSystem()
-        case "abfss":
-            account = authority.partition("@")[2].partition(".")[0]
-            return fs.AzureFileSystem(account, account_key=os.environ.get("AZURE_STORAGE_KEY"))
-        case _:
-            host, _, port = authority.partition(":")
-            return fs.HadoopFileSystem(host or "default", int(port or 0))
-
-
-class _asking:  # noqa: N801 - used as a statement
-    """Turn what a store answers to a question into a sentence."""
-
-    def __init__(self, path: StorePath, done: str) -> None:
-        self._path, self._done = path, done
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, FileNotFoundError):
-            raise FileNotFoundError(2, "no such file", str(self._path)) from None
-        if isinstance(error, OSError) and not isinstance(error, StoreError):
-            raise StoreError(
-                f"`{self._path}` cannot be {self._done}: {_reason(self._path, str(error))}"
-            ) from None
-
-
-_DENIED: Final = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "HTTP response code 403",
-                  "HTTP status 403", "MISSING_AUTHENTICATION_TOKEN", "PERMISSION_DENIED", "AuthorizationFailure", "Permission denied",
-                  "UNAUTHENTICATED", "credential", "EXPIRED_TOKEN")  # fmt: skip
-_UNREACHABLE: Final = (
-    "NETWORK_CONNECTION",
-    "Couldn't resolve",
-    "Could not connect",
-    "UNAVAILABLE",
-    "Connection refused",
-)
-
-
-def _reason(path: StorePath, text: str) -> str:
-    """Why, and what to do."""
-    cure = _CURES[path.scheme]
-    if (
-        "NO_SUCH_BUCKET" in text
-        or "ContainerNotFound" in text
-        or ("Bucket '" in text and "not found" in text)
-    ):
-        return _no_bucket(path)
-    if any(word in text for word in _DENIED):
-        return f"the store did not accept the credentials, or found none; {cure}"
-    if any(word in text for word in _UNREACHABLE):
-        where = _endpoint()
-        return f"the store{f' at {where}' if where and path.scheme == 's3' else ''} cannot be reached; {cure}"
-    if "libhdfs" in text or "libjvm" in text or "CLASSPATH" in text:
-        return f"the library of Hadoop was not found; {cure}"
-    return " ".join(text.split())
-
-
-def _no_bucket(path: StorePath) -> str:
-    what = "container" if path.scheme == "abfss" else "bucket"
-    return f"there is no {what} `{_inner(path.root)}`; make it, or name another"

@@ -1,0 +1,165 @@
+"""How stores are reached: pyarrow's file systems, the credentials that workers get from the driver, errors as sentences."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from spaseq.errors import SpaseqError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_CURES: Final = {
+    "s3": (
+        "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or a profile with AWS_PROFILE, for every process that reads "
+        "or writes, on a cluster for the workers too; AWS_ENDPOINT_URL names another server than Amazon's"
+    ),
+    "gs": "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, on a cluster for the workers too",
+    "abfss": "log in with `az login`, or set AZURE_STORAGE_KEY to the key of the account, on a cluster for the workers too",
+    "hdfs": "set HADOOP_HOME, JAVA_HOME and CLASSPATH (`hadoop classpath --glob`), on a cluster for the workers too",
+}
+
+
+class StoreError(SpaseqError, OSError):
+    """A store that does not give or take what was asked; says which place, why, and what to do."""
+
+
+# --- access from other processes ------------------------------------------------------------------
+
+_VARIABLES: Final = (
+    "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_EC2_METADATA_DISABLED", "AZURE_STORAGE_KEY",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+)  # fmt: skip
+"""Variables of the environment that say how stores are reached."""
+_adopted: set[str] = set()
+"""Those that this process has from another."""
+
+
+class StoreAccess:
+    """How this process reaches stores; another one that unpickles it reaches them in the same way.
+
+    What the environment of that process says itself has precedence.
+    """
+
+    def __reduce__(self) -> tuple[Any, tuple[dict[str, str]]]:
+        return _unpickled, ({name: os.environ[name] for name in _VARIABLES if name in os.environ},)
+
+
+def _unpickled(variables: dict[str, str]) -> StoreAccess:
+    adopt(variables)
+    return StoreAccess()
+
+
+def adopt(variables: dict[str, str]) -> None:
+    """Reach stores as these variables say, where the environment says nothing."""
+    for name, value in variables.items():
+        if name in _adopted or name not in os.environ:
+            _adopted.add(name)
+            os.environ[name] = value
+
+
+def _endpoint() -> str | None:
+    return os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+
+
+# --- pyarrow --------------------------------------------------------------------------------------
+
+
+def inner(root: str) -> str:
+    """How pyarrow calls the root of a store."""
+    scheme, _, authority = root.partition("://")
+    return {"hdfs": "", "abfss": authority.partition("@")[0]}.get(scheme, authority)
+
+
+def system(root: str) -> Any:
+    """The file system of a store."""
+    return _connected(root, tuple(os.environ.get(name) for name in _VARIABLES))
+
+
+@cache
+def _connected(root: str, _access: tuple[str | None, ...]) -> Any:
+    """The file system of a store, one in each process for as long as the credentials are the same."""
+    from pyarrow import fs
+
+    scheme, _, authority = root.partition("://")
+    match scheme:
+        case "s3":
+            endpoint, region = (
+                _endpoint(),
+                os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION"),
+            )
+            if endpoint is None:
+                return fs.S3FileSystem(region=region or fs.resolve_s3_region(authority))
+            kind, _, host = endpoint.rpartition("://")
+            return fs.S3FileSystem(
+                endpoint_override=host, scheme=kind or "https", region=region or "us-east-1"
+            )
+        case "gs":
+            return fs.GcsFileSystem()
+        case "abfss":
+            account = authority.partition("@")[2].partition(".")[0]
+            return fs.AzureFileSystem(account, account_key=os.environ.get("AZURE_STORAGE_KEY"))
+        case _:
+            host, _, port = authority.partition(":")
+            return fs.HadoopFileSystem(host or "default", int(port or 0))
+
+
+class asking:  # noqa: N801 - used as a statement
+    """Turn what a store answers to a question into a sentence."""
+
+    def __init__(self, root: str, name: str, done: str) -> None:
+        self._root, self._name, self._done = root, name, done
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, FileNotFoundError):
+            raise FileNotFoundError(2, "no such file", self._name) from None
+        if isinstance(error, OSError) and not isinstance(error, StoreError):
+            raise StoreError(
+                f"`{self._name}` cannot be {self._done}: {_reason(self._root, str(error))}"
+            ) from None
+
+
+_DENIED: Final = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "HTTP response code 403",
+                  "HTTP status 403", "MISSING_AUTHENTICATION_TOKEN", "PERMISSION_DENIED", "AuthorizationFailure", "Permission denied",
+                  "UNAUTHENTICATED", "credential", "EXPIRED_TOKEN")  # fmt: skip
+_UNREACHABLE: Final = (
+    "NETWORK_CONNECTION",
+    "Couldn't resolve",
+    "Could not connect",
+    "UNAVAILABLE",
+    "Connection refused",
+)
+
+
+def _reason(root: str, text: str) -> str:
+    """Why, and what to do."""
+    scheme = root.partition(":")[0]
+    cure = _CURES[scheme]
+    if (
+        "NO_SUCH_BUCKET" in text
+        or "ContainerNotFound" in text
+        or ("Bucket '" in text and "not found" in text)
+    ):
+        return no_bucket(root)
+    if any(word in text for word in _DENIED):
+        return f"the store did not accept the credentials, or found none; {cure}"
+    if any(word in text for word in _UNREACHABLE):
+        where = _endpoint()
+        return f"the store{f' at {where}' if where and scheme == 's3' else ''} cannot be reached; {cure}"
+    if "libhdfs" in text or "libjvm" in text or "CLASSPATH" in text:
+        return f"the library of Hadoop was not found; {cure}"
+    return " ".join(text.split())
+
+
+def no_bucket(root: str) -> str:
+    """What to say of a bucket or container that does not exist."""
+    what = "container" if root.startswith("abfss") else "bucket"
+    return f"there is no {what} `{inner(root)}`; make it, or name another"

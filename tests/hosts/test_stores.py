@@ -238,7 +238,7 @@ def test_spark_reads_parts_of_objects_and_keeps_bad_events_there(
 
 @pytest.mark.spark
 def test_a_stream_of_objects_goes_on_where_its_checkpoint_says(
-    spark: SparkSession, bucket: StorePath
+    spark: SparkSession, bucket: StorePath, tmp_path: Path
 ) -> None:
     """Offsets name objects by their URIs, so s3a:// and s3:// are one."""
     pieces = [nquads(trades(20, seed=number, first=20 * number)) for number in range(2)]
@@ -248,7 +248,7 @@ def test_a_stream_of_objects_goes_on_where_its_checkpoint_says(
         name = f"{('s3', 's3a')[number]}{bucket.root.removeprefix('s3')}/power"
         events = sps.read_events(spark, name, streaming=True, settle=0)
         writer = sps.match(RISE, {"S1": events}, partitions=2).writeStream.option(
-            "checkpointLocation", "points"
+            "checkpointLocation", str(tmp_path / "points")
         )
         query = writer.foreachBatch(lambda rows, _: found.extend(map(str, rows.collect())))
         query.trigger(availableNow=True).start().awaitTermination()

@@ -22,7 +22,7 @@ EX = "http://ex.org/"
 RDFS = "http://www.w3.org/2000/01/rdf-schema#"
 TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 INTEGER = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
-NODES = tuple(NamedNode(EX + name) for name in "abc")
+NODES = tuple(NamedNode(EX + name) for name in "ab")
 CLASSES = tuple(NamedNode(EX + name) for name in ("C", "D"))
 PREDICATES = tuple(NamedNode(EX + name) for name in "pq")
 NUMBERS = (Literal(1), Literal(2), Literal(3))
@@ -49,7 +49,7 @@ class IntervalScenario:
 def interval_scenarios(
     draw: st.DrawFn,
     *,
-    most_events: int = 6,
+    most_events: int = 8,
     rules: bool = True,
     policies: bool = True,
     knowledge: bool = True,
@@ -61,7 +61,7 @@ def interval_scenarios(
     drawing = _Drawing(draw, counting=policy is Policy.UNRESTRICTED, graphs=knowledge)
     text = PREFIXES + drawing.file(rules=rules)
     odd = draw(st.integers(0, 3)) == 0
-    events = tuple(_event(draw, odd=odd) for _ in range(draw(st.integers(2, most_events))))
+    events = tuple(_event(draw, odd=odd) for _ in range(draw(st.integers(3, most_events))))
     graphs = {name: _graph(draw) for name in GRAPHS} if knowledge else {}
     return IntervalScenario(text, events, graphs, policy, knowledge and draw(st.integers(0, 2)) == 0)
 
@@ -149,8 +149,9 @@ class _Drawing:
         if not invents and self._chance(3):
             body = f"{{ ?x {own} ?y }} {self._one(('SEQ', 'UNION', ''))} {{ {self._triple()} {body} }}"
         template = f"?x {own} [] . ?x :note ?y" if invents else f"?x {own} ?y"
+        text = f"CONSTRUCT {{ {template} }} WHERE {{ ?x {self._predicate()} ?y . {body} }}"
         self._derived.append(own)
-        return f"CONSTRUCT {{ {template} }} WHERE {{ ?x {self._predicate()} ?y . {body} }}"
+        return text
 
     def ask(self) -> str:
         return f"ASK {{ {self._triple()} . {self._body(2)} }}"
@@ -248,10 +249,11 @@ class _Drawing:
     # --- triples and expressions ---
 
     def _triple(self) -> str:
-        subject = self._one(("?x", "?x", "?x", "?y", "?z", ":a", "[]"))
-        if self._chance(8):
-            return f"{self._one(('?x', '?y'))} a {self._one((':C', ':D', '?c'))}"
-        return f"{subject} {self._predicate()} {self._one(('?y', '?v', '?v', '?w', '?x', ':b', '1'))}"
+        subject = self._one(("?x", "?x", "?x", "?x", "?z", "?y", ":a", "[]"))
+        if self._chance(12):
+            return f"{self._one(('?x', '?x', '?y'))} a {self._one((':C', ':D', '?c'))}"
+        objects = ("?y", "?v", "?v", "?w", "?w", "?o", "?o", "?o", "[]", ":b", "1", "?x")
+        return f"{subject} {self._predicate()} {self._one(objects)}"
 
     def _predicate(self) -> str:
         simple = [":p", ":q", *self._derived, *([":k"] if self._graphs else [])]
@@ -269,8 +271,8 @@ class _Drawing:
 
     def _condition(self, names: Sequence[str]) -> str:
         if not self._plain and self._chance(2):
-            bound = self._one(("PT0S", "PT1S", "PT2S", "PT0M3S"))
-            return f'getDURATION() {self._one(("<", "<=", ">", "="))} "{bound}"^^xsd:duration'
+            bound = self._one(("PT1S", "PT2S", "PT0M3S", "PT4S"))
+            return f'getDURATION() {self._one(("<", "<=", "<=", ">", "!="))} "{bound}"^^xsd:duration'
         one, other = self._one(names), self._one(names)
         return self._one(
             (
@@ -278,7 +280,7 @@ class _Drawing:
                 f"?{one} >= 2",
                 f"?{one} = ?{other}",
                 f"?{one} != ?{other}",
-                f"!BOUND(?{one})",
+                f"!BOUND(?{one}) || ?{one} != 1",
                 f"?{one} = 2 || BOUND(?{other})",
             )
         )

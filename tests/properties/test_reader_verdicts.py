@@ -131,7 +131,7 @@ def judged(data: bytes, counted: bool) -> Reading:
             for quad in parse_line(line, syntax):
                 assembler.quad(quad, at)
         except SyntaxError as error:
-            assembler.damaged(damage_of(line, message_of(error), at, PREDICATE))
+            assembler.damaged(damage_of(line, message_of(error), at, (PREDICATE,)))
     assembler.end()
     bad = [item for _, item in sorted(assembler.bad, key=lambda item: item[0])]
     events = [(e.time, str(e.name), e.position, frozenset(map(str, e.triples))) for e in assembler.events]

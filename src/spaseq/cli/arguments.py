@@ -50,8 +50,8 @@ def pair(text: str, option: str, known: Collection[str]) -> tuple[str, str]:
 
 _MAPPINGS: Final = {"streams": "--stream", "knowledge": "--kb", "on_late": "--on-bad-input"}
 _NAMES: Final = (
-    "format", "idle_after", "lateness", "layout", "max_lead", "max_memory", "max_runs", "on_bad_input", "quarantine",
-    "rdfs", "settle", "time_unit", "timestamp_predicate", "triples_per_event",
+    "end_predicate", "format", "idle_after", "lateness", "layout", "max_lead", "max_memory", "max_runs", "on_bad_input", "quarantine",
+    "rdfs", "settle", "start_predicate", "time_unit", "timestamp_predicate", "triples_per_event",
 )  # fmt: skip
 """Arguments of the Python API that errors name, and options of the command line under the same name."""
 _ARGUMENT: Final = re.compile(rf'\b({"|".join((*_MAPPINGS, *_NAMES))})=(?:\{{"([^"]*)": …\}}|"([^"]*)")?')

@@ -116,7 +116,12 @@ def _request(given: Arguments) -> RunRequest:
         )
     layout: Layout = "stream" if given["follow"] else given["layout"]
     read = ReadOptions(
-        given["timestamp_predicate"], given["time_unit"], given["triples_per_event"], layout=layout
+        given["timestamp_predicate"],
+        given["time_unit"],
+        given["triples_per_event"],
+        layout=layout,
+        start_predicate=given["start_predicate"],
+        end_predicate=given["end_predicate"],
     )
     times = _times(given)
     output, quarantine = given["output"], given["quarantine"]

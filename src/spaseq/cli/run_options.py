@@ -46,6 +46,8 @@ class Arguments(TypedDict):
     language: str | None
     file_format: str | None
     timestamp_predicate: str
+    start_predicate: str | None
+    end_predicate: str | None
     time_unit: TimeUnit
     triples_per_event: int | None
     layout: Layout
@@ -111,6 +113,16 @@ _OPTIONS = (
         default=TIMESTAMP_PREDICATE,
         show_default=True,
         help="What links a graph to its time.",
+    ),
+    _option(
+        "--start-predicate",
+        metavar="IRI",
+        help="What links the graph of an interval event to its start; with --end-predicate.",
+    ),
+    _option(
+        "--end-predicate",
+        metavar="IRI",
+        help="What links the graph of an interval event to its end, by which events are ordered.",
     ),
     _option(
         "--time-unit",

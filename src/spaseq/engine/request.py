@@ -68,6 +68,7 @@ class RunRequest:
             "format": self.input.file_format,
             "lateness": self.input.lateness,
             "timestamp predicate": read.timestamp_predicate,
+            **({} if read.ends is None else {"predicates of start and end": list(read.ends)}),
             "time unit": read.time_unit,
             "triples per event": read.triples_per_event,
             "layout": read.layout,

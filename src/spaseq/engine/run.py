@@ -59,6 +59,8 @@ def run(
     max_lead: str | int | None = None,
     format: str | None = None,  # noqa: A002 - the public name
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
+    start_predicate: str | None = None,
+    end_predicate: str | None = None,
     time_unit: TimeUnit = "ms",
     triples_per_event: int | None = None,
     layout: Layout = "auto",
@@ -76,7 +78,8 @@ def run(
     bad input. So are events more than ``max_lead`` ahead of the wall clock; by default any time is accepted.
 
     ``layout`` says where timestamps stand: ``stream`` directly before or after their graph, or inside it;
-    ``dataset`` anywhere in a file, with quads in any order; ``auto`` finds out for each file.
+    ``dataset`` anywhere in a file, with quads in any order; ``auto`` finds out for each file. ``start_predicate`` and
+    ``end_predicate`` name what links the graph of an interval event to its two ends.
 
     ``knowledge`` gives background graphs by IRI: paths or graphs. ``on_bad_input`` is ``fail``, ``skip`` or
     ``quarantine``, which keeps it in the file ``quarantine``. ``max_runs`` bounds the partial
@@ -90,7 +93,14 @@ def run(
     compiled = as_query(query)
     queries = [NamedQuery(compiled.name, compiled)]
     options = InputOptions(
-        ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=layout),
+        ReadOptions(
+            timestamp_predicate,
+            time_unit,
+            triples_per_event,
+            layout=layout,
+            start_predicate=start_predicate,
+            end_predicate=end_predicate,
+        ),
         format,
         as_lateness(lateness),
         None if max_lead is None else as_duration(max_lead, "max_lead"),

@@ -10,18 +10,27 @@ file is what it must agree with. Data sets in another order are brought into thi
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
-from typing import Final
+from typing import Final, TypeAlias
+from typing import Literal as Literal_
 
 from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from spaseq.io.bad_input import BadInput, Fault, Unit, excerpt
 from spaseq.model.terms import Term
-from spaseq.temporal.instants import TimeUnit, parse_instant
+from spaseq.temporal.instants import TimeUnit, format_instant, parse_instant
 
+Role: TypeAlias = Literal_["time", "start", "end"]
+_ENDS: Final[tuple[tuple[Role, str], ...]] = (("start", "an end"), ("end", "a start"))
+"""Each end of an interval, and the other one."""
 NO_TIMESTAMP: Final = "the graph {name} has no timestamp directly before or after it, nor inside it"
 TWO_TIMESTAMPS: Final = "the graph {name} has more than one timestamp"
+ONE_END: Final = "{name} has {one}, but no {other}"
+BESIDES: Final = "{name} has a timestamp besides its start and end"
+TWO_ENDS: Final = "{name} has more than one {which}"
+BACKWARDS: Final = "{name} starts at {start}, after its end {end}"
 NO_GRAPH: Final = "the timestamp of {name} has no graph directly before or after it"
 STRAY: Final = "a triple in the default graph belongs to no event"
 QUOTED: Final = "a triple term is not supported in an event"
@@ -41,6 +50,8 @@ class RawEvent:
     inside: bool = False
     """True if the timestamp stands inside the graph."""
     offset: int = 0
+    start: int | None = None
+    """Where an interval event begins; ``time`` is its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +64,61 @@ class StartMark:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """A timestamp triple as read."""
+    """A timestamp triple as read: the instant of an event, or one of its ends."""
 
     value: Term | Triple
     at: StartMark
     text: str
+    role: Role = "time"
+
+
+class Untimely(Exception):
+    """Why some timestamps are not the time of an event; ``stamp`` is the one at fault, if it is a single one."""
+
+    def __init__(self, reason: str, fault: Fault = "", stamp: Stamp | None = None) -> None:
+        super().__init__(reason)
+        self.reason, self.fault, self.stamp = reason, fault, stamp
+
+
+def times_of(stamps: Sequence[Stamp], name: str, unit: TimeUnit) -> tuple[int | None, int]:
+    """The start, None for an instant, and the time of an event; `Untimely` says why there is none."""
+    by_role: dict[Role, list[Stamp]] = {"time": [], "start": [], "end": []}
+    for stamp in stamps:
+        by_role[stamp.role].append(stamp)
+    if not by_role["start"] and not by_role["end"]:
+        if len({stamp.value for stamp in stamps}) != 1:
+            if not stamps:
+                raise Untimely(NO_TIMESTAMP.format(name=name), "no timestamp")
+            raise Untimely(TWO_TIMESTAMPS.format(name=name), "two timestamps")
+        return None, _read(stamps[0], name, unit)
+    graph = f"the graph {name}"
+    if by_role["time"]:
+        raise Untimely(BESIDES.format(name=graph), "two ends")
+    for role, article in _ENDS:
+        if not by_role[role]:
+            raise Untimely(ONE_END.format(name=graph, one=article, other=role), "one end")
+        if len({stamp.value for stamp in by_role[role]}) > 1:
+            raise Untimely(TWO_ENDS.format(name=graph, which=role), "two ends")
+    start, end = _read(by_role["start"][0], name, unit), _read(by_role["end"][0], name, unit)
+    if start > end:
+        shown_ends = {"start": format_instant(start), "end": format_instant(end)}
+        raise Untimely(BACKWARDS.format(name=graph, **shown_ends), "", by_role["start"][0])
+    return start, end
+
+
+def _read(stamp: Stamp, name: str, unit: TimeUnit) -> int:
+    try:
+        return instant_of(stamp.value, unit)
+    except ValueError as error:
+        raise Untimely(unreadable(name, str(error)), "", stamp) from None
+
+
+def roles_of(predicate: str, ends: tuple[str, str] | None) -> dict[NamedNode, Role]:
+    """What the predicates of timestamps say of an event: its instant, or its start and its end."""
+    roles: dict[NamedNode, Role] = {NamedNode(predicate): "time"}
+    if ends is not None:
+        roles |= {NamedNode(ends[0]): "start", NamedNode(ends[1]): "end"}
+    return roles
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +169,18 @@ class GraphAssembler:
     Offsets never go back; several quads may have the same.
     """
 
-    __slots__ = ("_clean", "_closed", "_group", "_loose", "_predicate", "_source", "_unit", "_waiting", "bad", "counted",
+    __slots__ = ("_clean", "_closed", "_group", "_loose", "_roles", "_source", "_unit", "_waiting", "bad", "counted",
                  "events")  # fmt: skip
 
-    def __init__(self, predicate: str, unit: TimeUnit, source: str, counted: Unit = "line") -> None:
-        self._predicate = NamedNode(predicate)
+    def __init__(
+        self,
+        predicate: str,
+        unit: TimeUnit,
+        source: str,
+        counted: Unit = "line",
+        ends: tuple[str, str] | None = None,
+    ) -> None:
+        self._roles = roles_of(predicate, ends)
         self._unit: TimeUnit = unit
         self._source = source
         self.counted: Unit = counted
@@ -127,7 +195,7 @@ class GraphAssembler:
         """Take one quad; ``text`` is how it was written, if that is not a quad."""
         name = quad.graph_name
         if isinstance(name, DefaultGraph):
-            if quad.predicate == self._predicate:
+            if quad.predicate in self._roles:
                 self._stamp(quad, at, text)
             else:
                 self._report(STRAY, at, text or str(quad))
@@ -144,8 +212,9 @@ class GraphAssembler:
         if isinstance(quad.object, Triple) or isinstance(quad.subject, Triple):
             group.damage = group.damage or Damage(QUOTED, at, text or str(quad))
             return
-        if quad.predicate == self._predicate:
-            group.inside.append(Stamp(quad.object, at, text or str(quad)))
+        role = self._roles.get(quad.predicate)
+        if role is not None:
+            group.inside.append(Stamp(quad.object, at, text or str(quad), role))
         group.triples.append(quad.triple)
 
     def damaged(self, damage: Damage) -> None:
@@ -188,7 +257,7 @@ class GraphAssembler:
     # --- the steps --------------------------------------------------------------------------------
 
     def _stamp(self, quad: Quad, at: StartMark, text: str | None) -> None:
-        stamp = Stamp(quad.object, at, text or str(quad))
+        stamp = Stamp(quad.object, at, text or str(quad), self._roles[quad.predicate])
         group = self._group
         if group is not None and group.name == quad.subject:
             if not group.before and not group.after:
@@ -259,7 +328,8 @@ class GraphAssembler:
         """The same name again after a timestamp: a new event, which may own some of the timestamps."""
         own, left = group.before, group.after
         if not group.before:
-            own, left = group.after[:1], group.after[1:]
+            several = {stamp.role for stamp in group.after[:2]} == {"start", "end"}
+            own, left = group.after[: 1 + several], group.after[1 + several :]
         self._finish(group, own)
         self._group = _Group(group.name, at, text, left)
         inside = [damage for damage in self._loose if left and damage.at.offset > left[0].at.offset]
@@ -283,9 +353,9 @@ class GraphAssembler:
         if damage.apart or not group.before:
             return not group.before and not (damage.apart and group.inside)
         subject, _, rest = damage.text.strip().partition(" ")
-        rest, stamp = rest.strip(), str(self._predicate)
-        if rest and not stamp.startswith(rest):
-            return not rest.startswith(stamp)
+        rest, stamps = rest.strip(), [str(predicate) for predicate in self._roles]
+        if rest and not any(stamp.startswith(rest) for stamp in stamps):
+            return not any(rest.startswith(stamp) for stamp in stamps)
         known = any(str(triple.subject).startswith(subject) for triple in group.triples)
         return known and (not subject or not str(group.name).startswith(subject))
 
@@ -301,21 +371,17 @@ class GraphAssembler:
         stamps = stamps or group.inside
         if group.damage is not None:
             self._report(group.damage.reason, group.damage.at, group.damage.text)
-        elif len({stamp.value for stamp in stamps}) != 1:
-            reason = NO_TIMESTAMP if not stamps else TWO_TIMESTAMPS
-            fault: Fault = "no timestamp" if not stamps else "two timestamps"
-            self._report(reason.format(name=shown(group.name)), group.at, group.text, fault, str(group.name))
-        else:
-            self._emit(group, stamps[0])
-
-    def _emit(self, group: _Group, stamp: Stamp) -> None:
+            return
         try:
-            time = instant_of(stamp.value, self._unit)
-        except ValueError as error:
-            self._report(unreadable(shown(group.name), str(error)), stamp.at, stamp.text)
+            start, time = times_of(stamps, shown(group.name), self._unit)
+        except Untimely as why:
+            if why.stamp is not None:
+                self._report(why.reason, why.stamp.at, why.stamp.text)
+            else:
+                self._report(why.reason, group.at, group.text, why.fault, str(group.name))
             return
         inside = not group.before and not group.after
-        event = RawEvent(time, group.name, group.triples, group.at.position, inside, group.at.offset)
+        event = RawEvent(time, group.name, group.triples, group.at.position, inside, group.at.offset, start)
         self.events.append(event)
 
     def _drop_waiting(self) -> None:

@@ -17,7 +17,7 @@ POLICIES: Final[tuple[Policy, ...]] = get_args(Policy)
 Unit: TypeAlias = Literal["line", "byte", "event", "frame"]
 """What a position counts: lines, events and frames from 1, bytes from 0."""
 
-Fault: TypeAlias = Literal["", "no timestamp", "no graph", "two timestamps"]
+Fault: TypeAlias = Literal["", "no timestamp", "no graph", "two timestamps", "one end", "two ends"]
 """What is wrong with the timestamp of a graph; empty for all other bad input."""
 
 EXCERPT: Final = 200

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pyoxigraph import NamedNode, Quad, Triple
+from pyoxigraph import Quad, Triple
 
-from spaseq.io.assemble import QUOTED, Damage, RawEvent, Stamp, StartMark, instant_of, unreadable
+from spaseq.io.assemble import QUOTED, Damage, RawEvent, Stamp, StartMark, Untimely, roles_of, times_of
 from spaseq.io.bad_input import BadInput, excerpt
 from spaseq.temporal.instants import TimeUnit
 
@@ -13,15 +13,17 @@ class TripleCounter:
     """Counts triples into events, for data made for the original SPAseq engine.
 
     The timestamp is among an event's triples or right after them; it is any triple with the timestamp
-    predicate, whatever its subject, and not part of the event's graph. An unreadable line counts as the
-    triple it was meant to be, so that the events after it are cut as before.
+    predicate, whatever its subject, and not part of the event's graph; of an interval event so are its two ends. An unreadable
+    line counts as the triple it was meant to be, so that the events after it are cut as before.
     """
 
-    __slots__ = ("_damage", "_predicate", "_seen", "_size", "_source", "_stamps", "_start", "_triples", "_unit",
+    __slots__ = ("_damage", "_roles", "_seen", "_size", "_source", "_stamps", "_start", "_triples", "_unit",
                  "bad", "events")  # fmt: skip
 
-    def __init__(self, predicate: str, unit: TimeUnit, source: str, size: int) -> None:
-        self._predicate = NamedNode(predicate)
+    def __init__(
+        self, predicate: str, unit: TimeUnit, source: str, size: int, ends: tuple[str, str] | None = None
+    ) -> None:
+        self._roles = roles_of(predicate, ends)
         self._unit: TimeUnit = unit
         self._source = source
         self._size = size
@@ -38,10 +40,11 @@ class TripleCounter:
 
     def quad(self, quad: Quad, at: StartMark) -> None:
         """Take one triple."""
-        if quad.predicate == self._predicate:
+        role = self._roles.get(quad.predicate)
+        if role is not None:
             self._note(at, str(quad))
-            self._stamps.append(Stamp(quad.object, at, str(quad)))
-            if self._seen == self._size:
+            self._stamps.append(Stamp(quad.object, at, str(quad), role))
+            if self._seen == self._size and self._stamped:
                 self._finish()
             return
         self._data(at, str(quad))
@@ -49,17 +52,24 @@ class TripleCounter:
             self._damage = self._damage or Damage(QUOTED, at, str(quad))
         else:
             self._triples.append(quad.triple)
-        if self._seen == self._size and self._stamps:
+        if self._seen == self._size and self._stamped:
             self._finish()
+
+    @property
+    def _stamped(self) -> bool:
+        """Whether the time is known: of an interval both ends."""
+        roles = {stamp.role for stamp in self._stamps}
+        return "time" in roles or roles == {"start", "end"}
 
     def damaged(self, damage: Damage) -> None:
         """Take an unreadable line: it spoils its event."""
-        if str(self._predicate) in damage.text:
+        stamp = any(str(predicate) in damage.text for predicate in self._roles)
+        if stamp:
             self._note(damage.at, damage.text)
         else:
             self._data(damage.at, damage.text)
         self._damage = self._damage or damage
-        stamped = self._stamps or str(self._predicate) in damage.text
+        stamped = self._stamped or stamp
         if self._seen == self._size and stamped:
             self._finish()
 
@@ -90,13 +100,14 @@ class TripleCounter:
         elif reason is not None:
             self._report(reason, at, text)
         else:
-            stamp = self._stamps[0]
             try:
-                time = instant_of(stamp.value, self._unit)
-            except ValueError as error:
-                self._report(unreadable("the event", str(error)), stamp.at, stamp.text)
+                start, time = times_of(self._stamps, "the event", self._unit)
+            except Untimely as why:
+                place = (at, text) if why.stamp is None else (why.stamp.at, why.stamp.text)
+                self._report(why.reason.replace("the graph the event", "the event"), *place)
             else:
-                self.events.append(RawEvent(time, None, self._triples, at.position, offset=at.offset))
+                event = RawEvent(time, None, self._triples, at.position, offset=at.offset, start=start)
+                self.events.append(event)
         self._begin()
 
     def _reason(self) -> str | None:
@@ -104,7 +115,7 @@ class TripleCounter:
             return f"the input ends after {self._seen} of the {self._size} triples of an event"
         if not self._stamps:
             return f"{self._size} triples have no timestamp among or right after them"
-        if len(self._stamps) > 1:
+        if len(self._stamps) > 1 and all(stamp.role == "time" for stamp in self._stamps):
             return f"{self._size} triples have more than one timestamp"
         return None
 

@@ -11,24 +11,23 @@ import io
 from collections.abc import Iterator
 from typing import IO
 
-from pyoxigraph import DefaultGraph, NamedNode
+from pyoxigraph import DefaultGraph
 
 from spaseq.io.lines import parse_line
 from spaseq.settings import limit_reached, settings
 
 
-def cut_after(file: IO[bytes] | io.FileIO, offset: int, predicate: str) -> int:
+def cut_after(file: IO[bytes] | io.FileIO, offset: int, *predicates: str) -> int:
     """The first cut at a line that follows the one in which ``offset`` lies; the file's size if there is none."""
     if offset <= 0:
         return 0
-    stamp = NamedNode(predicate)
     file.seek(offset)
     at = offset
     lines = _lines(file)
     at += len(next(lines, b""))
     before: str | None = None
     for line in lines:
-        name = _graph_of(line, stamp)
+        name = _graph_of(line, predicates)
         if name is not None:
             if before is not None and name and before and name != before:
                 return at
@@ -37,9 +36,9 @@ def cut_after(file: IO[bytes] | io.FileIO, offset: int, predicate: str) -> int:
     return at
 
 
-def last_cut(file: IO[bytes] | io.FileIO, start: int, stop: int, predicate: str) -> int:
+def last_cut(file: IO[bytes] | io.FileIO, start: int, stop: int, *predicates: str) -> int:
     """The last cut between two places, ``start`` if there is none; a last line without its end does not count."""
-    stamp, size = NamedNode(predicate), settings().file_bytes
+    size = settings().file_bytes
     while True:
         begin = max(start, stop - size)
         file.seek(begin)
@@ -49,7 +48,7 @@ def last_cut(file: IO[bytes] | io.FileIO, start: int, stop: int, predicate: str)
         # What stands before the first line feed may be the end of a line.
         for line in reversed(lines if begin == start else lines[1:]):
             at -= len(line) + 1
-            name = _graph_of(line, stamp)
+            name = _graph_of(line, predicates)
             if name is not None:
                 if after is not None and name and after[1] and name != after[1]:
                     return after[0]
@@ -83,7 +82,7 @@ def _exactly(file: IO[bytes] | io.FileIO, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _graph_of(line: bytes, stamp: NamedNode) -> str | None:
+def _graph_of(line: bytes, stamps: tuple[str, ...]) -> str | None:
     """The graph that a line belongs to: "" if that is unknown, None if there is nothing in the line."""
     text = line.strip(b" \t\r\n")
     if not text or (text.startswith(b"#") and b"\r" not in text):
@@ -97,4 +96,4 @@ def _graph_of(line: bytes, stamp: NamedNode) -> str | None:
     quad = quads[0]
     if not isinstance(quad.graph_name, DefaultGraph):
         return str(quad.graph_name)
-    return str(quad.subject) if quad.predicate == stamp else ""
+    return str(quad.subject) if quad.predicate.value in stamps else ""

@@ -49,7 +49,15 @@ def encode_events(
         (source,),
         np.zeros(count, np.int32),
         np.fromiter((event.position for event in events), np.int64, count),
+        _starts(events),
     )
+
+
+def _starts(events: Sequence[RawEvent | GraphEvent]) -> np.ndarray[tuple[int], np.dtype[np.int64]] | None:
+    """Where events begin; None if all are instants."""
+    if all(event.start is None for event in events):
+        return None
+    return np.array([event.time if event.start is None else event.start for event in events], np.int64)
 
 
 def _texts(event: RawEvent, stream: str, dictionary: TermDictionary) -> list[tuple[str, str, str]]:
@@ -102,4 +110,5 @@ def encode_pushed(
         np.array([event.time for event in events], np.int64),
         np.array([index[event.stream] for event in events], np.int16),
         np.array([0 if event.name is None else encode(event.name) for event in events], np.int32),
+        starts=_starts(events),
     )

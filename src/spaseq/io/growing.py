@@ -161,7 +161,7 @@ def complete_part(source: Source, begin: Cut, options: ReadOptions, low: int = 0
     if source.format == "nquads" and not is_packed(source.path):
         with source.path.open("rb", buffering=0) as file:
             start = max(begin.byte, low)
-            byte = last_cut(file, start, file.seek(0, io.SEEK_END), options.timestamp_predicate)
+            byte = last_cut(file, start, file.seek(0, io.SEEK_END), *options.stamps)
             if byte == start:
                 return begin
             return Cut(byte, begin.count + _lines_between(file, begin.byte, byte))

@@ -10,13 +10,14 @@ from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad
 
 from spaseq.io.assemble import (
     NO_GRAPH,
-    NO_TIMESTAMP,
     QUOTED,
     STRAY,
-    TWO_TIMESTAMPS,
     RawEvent,
-    instant_of,
-    unreadable,
+    Stamp,
+    StartMark,
+    Untimely,
+    roles_of,
+    times_of,
 )
 from spaseq.io.bad_input import BadInput, excerpt
 from spaseq.io.labels import numbered
@@ -172,9 +173,9 @@ def _event(
     if not quads:
         return None
     text = str(quads[0])
-    predicate = NamedNode(options.timestamp_predicate)
-    stamps = [q for q in quads if isinstance(q.graph_name, DefaultGraph) and q.predicate == predicate]
-    plain = [q for q in quads if isinstance(q.graph_name, DefaultGraph) and q.predicate != predicate]
+    roles = roles_of(options.timestamp_predicate, options.ends)
+    stamps = [q for q in quads if isinstance(q.graph_name, DefaultGraph) and q.predicate in roles]
+    plain = [q for q in quads if isinstance(q.graph_name, DefaultGraph) and q.predicate not in roles]
     named = [q for q in quads if not isinstance(q.graph_name, DefaultGraph)]
     names = list(dict.fromkeys(q.graph_name for q in named))
     if len(names) > 1:
@@ -189,12 +190,11 @@ def _event(
             return NO_GRAPH.format(name=stray[0].subject), str(stray[0])
     elif not plain:
         return NO_GRAPH.format(name=stamps[0].subject), text
-    stamps = stamps or [q for q in named if q.predicate == predicate]
-    if len({q.object for q in stamps}) != 1:
-        return (TWO_TIMESTAMPS if stamps else NO_TIMESTAMP).format(name=shown), text
+    stamps = stamps or [q for q in named if q.predicate in roles]
+    read = [Stamp(q.object, StartMark(number), str(q), roles[q.predicate]) for q in stamps]
     try:
-        time = instant_of(stamps[0].object, options.time_unit)
-    except ValueError as error:
-        return unreadable(shown, str(error)), str(stamps[0])
+        start, time = times_of(read, shown, options.time_unit)
+    except Untimely as why:
+        return why.reason, text if why.stamp is None else why.stamp.text
     triples = [q.triple for q in (named or plain)]
-    return RawEvent(time, None if isinstance(name, DefaultGraph) else name, triples, number)
+    return RawEvent(time, None if isinstance(name, DefaultGraph) else name, triples, number, start=start)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from pyoxigraph import DefaultGraph, NamedNode, Quad, RdfFormat
+from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from spaseq.io.assemble import Damage, GraphAssembler, StartMark
 from spaseq.io.bad_input import excerpt
@@ -70,7 +70,8 @@ class JsonLdReader:
     def __init__(
         self, options: ReadOptions, source: str, taker: Callable[[], QuadTaker] | None = None
     ) -> None:
-        events = partial(GraphAssembler, options.timestamp_predicate, options.time_unit, source)
+        predicate, unit = options.timestamp_predicate, options.time_unit
+        events = partial(GraphAssembler, predicate, unit, source, ends=options.ends)
         self._taker: Callable[[], QuadTaker] = taker or events
         self._options = options
         self._source = source
@@ -108,7 +109,7 @@ class _Piece:
         self, assembler: QuadTaker, options: ReadOptions, source: str, data: bytes, line: int, place: _Place
     ) -> None:
         self.assembler = assembler
-        self._predicate = NamedNode(options.timestamp_predicate)
+        self._stamps = options.stamps
         self._source = source
         self._data = data
         self._final = False
@@ -249,7 +250,7 @@ class _Piece:
             self._report(message_of(error), text)
 
     def _is_part_of_event(self, quad: Quad) -> bool:
-        return quad.predicate == self._predicate or not isinstance(quad.graph_name, DefaultGraph)
+        return quad.predicate.value in self._stamps or not isinstance(quad.graph_name, DefaultGraph)
 
     def _resume(self, start: int, stop: int) -> int | None:
         """Where in an unreadable value another one begins: a bracket or a quote too many must not take it along.

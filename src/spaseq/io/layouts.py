@@ -36,7 +36,7 @@ def with_cure(on_bad: OnBad, cure: str) -> OnBad:
     """Bad input that may be due to the layout, with words that say what to do."""
 
     def report(bad: BadInput) -> None:
-        misplaced = bad.fault in ("no timestamp", "no graph")
+        misplaced = bad.fault in ("no timestamp", "no graph", "one end")
         on_bad(replace(bad, reason=bad.reason + cure) if misplaced else bad)
 
     return report if cure else on_bad
@@ -59,11 +59,11 @@ class Clues:
     def __call__(self, bad: BadInput) -> None:
         """Take bad input."""
         match bad.fault:
-            case "no timestamp":
+            case "no timestamp" | "one end":
                 self.timeless[bad.graph] += 1
             case "no graph":
                 self.graphless[bad.graph] += 1
-            case "two timestamps":
+            case "two timestamps" | "two ends":
                 self.twofold[bad.graph] += 1
             case "":
                 pass
@@ -101,7 +101,7 @@ def judged(source: Source, options: ReadOptions, clues: Clues) -> Literal["strea
     """The layout of a file in which some things do not fit a stream: the one in which fewer are bad input."""
     if not clues or source.format not in GROUPED:
         return "stream"
-    tally = _Tally(options.timestamp_predicate, clues)
+    tally = _Tally(options.stamps - {options.start_predicate}, clues)
     hand_over(source, options, tally)
     return "dataset" if tally.mended > tally.spoiled else "stream"
 
@@ -127,10 +127,10 @@ class _Stamps:
 class _Tally:
     """Counts the timestamps of graphs: of all that do not fit a stream, and of as many others as there is room for."""
 
-    def __init__(self, predicate: str, clues: Clues) -> None:
+    def __init__(self, predicates: frozenset[str], clues: Clues) -> None:
         self.events: list[RawEvent] = []
         self.bad: list[tuple[int, BadInput]] = []
-        self._predicate = NamedNode(predicate)
+        self._predicates = predicates
         self._clues = clues
         self._stamps = {name: _Stamps() for name in clues.timeless | clues.graphless}
         self._room = len(self._stamps) + settings().tallied_names
@@ -139,7 +139,7 @@ class _Tally:
     def quad(self, quad: Quad, at: StartMark, text: str | None = None) -> None:  # noqa: ARG002
         """Take one quad."""
         graph = quad.graph_name
-        if quad.predicate == self._predicate:
+        if quad.predicate.value in self._predicates:
             beside = isinstance(graph, DefaultGraph)
             found = self._of(str(quad.subject if beside else graph))
             if found is not None:

@@ -19,10 +19,10 @@ def assemble(
         whole = whole_lines(data)
         check_length(len(data) - whole, source, first_line + data.count(b"\n", 0, whole))
     if per_event:
-        counter = TripleCounter(predicate, unit, source, per_event)
-        return assemble_lines(data, first_line, end, counter, RdfFormat.N_TRIPLES, predicate)
-    assembler = GraphAssembler(predicate, unit, source)
-    return assemble_lines(data, first_line, end, assembler, RdfFormat.N_QUADS, predicate)
+        counter = TripleCounter(predicate, unit, source, per_event, options.ends)
+        return assemble_lines(data, first_line, end, counter, RdfFormat.N_TRIPLES, options.stamps)
+    assembler = GraphAssembler(predicate, unit, source, ends=options.ends)
+    return assemble_lines(data, first_line, end, assembler, RdfFormat.N_QUADS, options.stamps)
 
 
 class LineReader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
@@ -79,7 +79,7 @@ def parse_line(line: bytes, syntax: RdfFormat = RdfFormat.N_QUADS) -> list[Quad]
     return parsed(line, syntax)
 
 
-def damage_of(line: bytes, reason: str, at: StartMark, predicate: str) -> Damage:
+def damage_of(line: bytes, reason: str, at: StartMark, stamps: Collection[str]) -> Damage:
     """An unreadable line, with the names of graphs it may have belonged to.
 
     A line that has a subject, a predicate and an object but names no graph may belong to one beside it.
@@ -89,10 +89,10 @@ def damage_of(line: bytes, reason: str, at: StartMark, predicate: str) -> Damage
     last, first = _LAST_TERM.search(text), _FIRST_TERM.match(text)
     if last is not None and (last[2] or len(_PART.findall(text, 0, last.start())) >= 3) and _is_name(last[1]):
         names.add(last[1])
-    if first is not None and first[2] == predicate:
+    if first is not None and first[2] in stamps:
         names.add(first[1])
     resembles_quad = len(_TERM_START.findall(text)) >= 3 and _TRIPLE_END.search(text) is None
-    if f"<{predicate}>" in text and len(_PART.findall(text)) <= 4:  # a timestamp
+    if any(f"<{stamp}>" in text for stamp in stamps) and len(_PART.findall(text)) <= 4:  # a timestamp
         resembles_quad = False
     suspect = None if names or not resembles_quad else (first[1] if first is not None else "")
     cut = not line.endswith((b"\n", b"\r"))
@@ -107,7 +107,7 @@ def _is_name(text: str) -> bool:
 
 
 def line_quads(
-    data: bytes, first_line: int, syntax: RdfFormat, predicate: str
+    data: bytes, first_line: int, syntax: RdfFormat, stamps: Collection[str]
 ) -> Iterator[tuple[Quad, StartMark] | Damage]:
     """The quads of some whole lines, each with its line and offset; unreadable lines as damage.
 
@@ -135,7 +135,7 @@ def line_quads(
             for quad in parse_line(line, syntax):
                 yield quad, at
         except SyntaxError as error:
-            yield damage_of(line, message_of(error), at, predicate)
+            yield damage_of(line, message_of(error), at, stamps)
 
 
 def whole_lines(data: bytes) -> int:
@@ -158,18 +158,23 @@ class End:
 
 
 def assemble_lines(
-    data: bytes, first_line: int, end: End | None, assembler: QuadCollector, syntax: RdfFormat, predicate: str
+    data: bytes,
+    first_line: int,
+    end: End | None,
+    assembler: QuadCollector,
+    syntax: RdfFormat,
+    stamps: Collection[str],
 ) -> PieceResult:
     """Events of a piece of N-Quads or N-Triples; a last line without its end waits for more."""
     whole = data if end is not None and end.damage is None else data[: whole_lines(data)]
-    for item in line_quads(whole, first_line, syntax, predicate):
+    for item in line_quads(whole, first_line, syntax, stamps):
         if isinstance(item, Damage):
             assembler.damaged(item)
         else:
             assembler.quad(*item)
     if end is not None and end.damage is not None:
         at = StartMark(first_line + whole.count(b"\n"), len(whole))
-        assembler.damaged(damage_of(data[len(whole) :], end.damage, at, predicate))
+        assembler.damaged(damage_of(data[len(whole) :], end.damage, at, stamps))
     return step_of(data, assembler, len(whole), end)
 
 

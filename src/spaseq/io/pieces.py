@@ -26,13 +26,13 @@ class Parser(Protocol):
 class _QuadLines:
     """N-Quads for any collector."""
 
-    def __init__(self, taker: Callable[[], QuadTaker], predicate: str) -> None:
+    def __init__(self, taker: Callable[[], QuadTaker], stamps: frozenset[str]) -> None:
         self._taker = taker
-        self._predicate = predicate
+        self._stamps = stamps
 
     def step(self, data: bytes, first_line: int, end: End | None) -> PieceResult:
         """Hand over the quads of all whole lines."""
-        return assemble_lines(data, first_line, end, self._taker(), RdfFormat.N_QUADS, self._predicate)
+        return assemble_lines(data, first_line, end, self._taker(), RdfFormat.N_QUADS, self._stamps)
 
 
 def parser_of(source: Source, options: ReadOptions, taker: Callable[[], QuadTaker] | None = None) -> Parser:
@@ -43,7 +43,7 @@ def parser_of(source: Source, options: ReadOptions, taker: Callable[[], QuadTake
         case "trig":
             return TrigReader(options, source.name, taker)
         case _ if taker is not None:
-            return _QuadLines(taker, options.timestamp_predicate)
+            return _QuadLines(taker, options.stamps)
         case _:
             return LineReader(options, source.name, per_event_of(source, options))
 

@@ -50,7 +50,7 @@ def read_graph_events(
                 on_bad(bad)
             for raw in step.events:
                 event = GraphEvent(
-                    stream, raw.time, frozenset(raw.triples), raw.name, source.name, raw.position
+                    stream, raw.time, frozenset(raw.triples), raw.name, source.name, raw.position, raw.start
                 )
                 yield localised(event, known)
 
@@ -150,7 +150,9 @@ class _Batches:
             yield from self._encoded(steps, source.name, self._on_bad)
 
     def _compiled(self, source: Source) -> bool:
-        """Whether kernels read a source of N-Quads: so much has been read before, or it is so large."""
+        """Whether kernels read a source of N-Quads: so much has been read before, or it is so large; not intervals."""
+        if self._options.ends is not None:
+            return False
         if self._dictionary.promoted:
             return True
         with source.open() as reader:
@@ -201,6 +203,10 @@ class _Batches:
     ) -> Iterator[EventBatch]:
         """Lines of N-Quads or N-Triples in the layout of streams."""
         options, per_event = self._options, per_event_of(source, self._options)
+        if options.ends is not None:
+            steps = in_pieces(LineReader(options, source.name, per_event), reader, options.chunk_bytes)
+            yield from self._encoded(steps, source.name, on_bad)
+            return
         promoted = self._dictionary.promoted
         head = b"" if promoted else reader.read(max(options.interpreted_bytes - self._seen, 0))
         self._seen += len(head)

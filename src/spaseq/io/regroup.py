@@ -15,9 +15,9 @@ from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad
+from pyoxigraph import BlankNode, DefaultGraph, Quad
 
-from spaseq.io.assemble import Damage, RawEvent, StartMark
+from spaseq.io.assemble import Damage, RawEvent, StartMark, roles_of
 from spaseq.io.bad_input import BadInput, OnBad, excerpt
 from spaseq.io.options import ReadOptions
 from spaseq.io.pieces import hand_over
@@ -73,7 +73,7 @@ class Regrouped:
         """Bad input among the lines, with its place in the file and in the words of a data set."""
 
         def report(bad: BadInput) -> None:
-            reason = REASONS[bad.fault].format(graph=bad.graph) if bad.fault else bad.reason
+            reason = REASONS[bad.fault].format(graph=bad.graph) if bad.fault in REASONS else bad.reason
             on_bad(replace(bad, reason=reason, position=self.place(bad.position)))
 
         return report
@@ -81,7 +81,7 @@ class Regrouped:
 
 def regroup(source: Source, options: ReadOptions) -> Regrouped:
     """Read a data set and group it by graph."""
-    lines = _Lines(options.timestamp_predicate, anonymous=source.format != "nquads")
+    lines = _Lines(options, anonymous=source.format != "nquads")
     hand_over(source, options, lines)
     return lines.grouped(source.name)
 
@@ -89,10 +89,10 @@ def regroup(source: Source, options: ReadOptions) -> Regrouped:
 class _Lines:
     """Takes quads as lines of N-Quads, each with the number of its graph; ``anonymous`` if nodes may be."""
 
-    def __init__(self, predicate: str, *, anonymous: bool) -> None:
+    def __init__(self, options: ReadOptions, *, anonymous: bool) -> None:
         self.events: list[RawEvent] = []
         self.bad: list[tuple[int, BadInput]] = []
-        self._predicate = NamedNode(predicate)
+        self._roles = roles_of(options.timestamp_predicate, options.ends)
         self._text = bytearray()
         self._ends = array("q", [0])
         self._keys = array("q")
@@ -113,18 +113,18 @@ class _Lines:
     def quad(self, quad: Quad, at: StartMark, text: str | None = None) -> None:  # noqa: ARG002
         """Take one quad."""
         quad = self._labelled(quad)
-        line, stamp = f"{quad} .\n".encode(), quad.predicate == self._predicate
+        line, role = f"{quad} .\n".encode(), self._roles.get(quad.predicate)
         number = 0
         if not isinstance(quad.graph_name, DefaultGraph):
             number = self._number(str(quad.graph_name))
             if self._unsure:
                 self._spoiled.add(number)
-            if stamp:
+            if role in ("time", "end"):
                 value = str(quad.object)
                 if self._inside.setdefault(number, value) != value:
                     self._inside[number] = ""  # no value is written like this
             self._add(line, number, _QUAD, at)
-        elif not stamp:
+        elif role is None:
             self._add(line, 0, _STRAY, at)
         else:
             about = self._number(str(quad.subject))

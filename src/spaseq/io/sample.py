@@ -28,7 +28,7 @@ def sampled_predicates(sources: Iterable[Source], options: ReadOptions) -> froze
     for source in islice(sources, _FILES):
         with suppress(SpaseqError, OSError):
             found |= _of(source, options)
-    return frozenset(found - {options.timestamp_predicate})
+    return frozenset(found - options.stamps)
 
 
 def _of(source: Source, options: ReadOptions) -> set[str]:

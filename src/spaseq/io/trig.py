@@ -112,7 +112,8 @@ class TrigReader:
     def __init__(
         self, options: ReadOptions, source: str, taker: Callable[[], QuadTaker] | None = None
     ) -> None:
-        events = partial(GraphAssembler, options.timestamp_predicate, options.time_unit, source)
+        predicate, unit = options.timestamp_predicate, options.time_unit
+        events = partial(GraphAssembler, predicate, unit, source, ends=options.ends)
         self._taker: Callable[[], QuadTaker] = taker or events
         self._source = source
         self._declared = Declarations()

@@ -69,6 +69,10 @@ def unreadable_input(
 
 def _wanted(source: Source, options: ReadOptions) -> str:
     predicate = f"<{options.timestamp_predicate}>"
+    if options.ends is not None:
+        predicate += (
+            f" (or a start with <{options.start_predicate}> and an end with <{options.end_predicate}>)"
+        )
     title = _TITLES[source.format]
     if source.format == "ntriples":
         return f"{title}, {options.triples_per_event} triples and a timestamp with {predicate} per event"
@@ -142,7 +146,7 @@ class _Seen:
     def __init__(self, options: ReadOptions) -> None:
         self.events: list[RawEvent] = []
         self.bad: list[tuple[int, BadInput]] = []
-        self._predicate = NamedNode(options.timestamp_predicate)
+        self._stamps = options.stamps
         self._unit = options.time_unit
         self.quads = 0
         self.stamps = 0
@@ -158,7 +162,7 @@ class _Seen:
         self.quads += 1
         if not isinstance(quad.graph_name, DefaultGraph):
             self.graphs.add(quad.graph_name)
-        if quad.predicate == self._predicate:
+        if quad.predicate.value in self._stamps:
             self.stamps += 1
             try:
                 instant_of(quad.object, self._unit)

@@ -27,7 +27,8 @@ class EventBatch:
     Event ``i`` has the triples ``offsets[i] : offsets[i + 1]`` of ``subjects``, ``predicates`` and
     ``objects``, the instant ``times[i]`` in microseconds, the stream ``streams[i]`` (an index into the
     stream IRIs the reader was given) and the graph name ``names[i]`` (0: none). ``origins[i]`` indexes
-    ``sources``, the files or feeds the events came from; ``positions[i]`` is the line, byte or ordinal there.
+    ``sources``, the files or feeds the events came from; ``positions[i]`` is the line, byte or ordinal there. Interval events
+    begin at ``starts[i]`` and end at their instant; None: all are instants.
     """
 
     subjects: Ids
@@ -40,6 +41,7 @@ class EventBatch:
     sources: tuple[str, ...] = ("",)
     origins: Ids | None = None
     positions: Longs | None = None
+    starts: Longs | None = None
 
     def __len__(self) -> int:
         return len(self.times)
@@ -49,7 +51,7 @@ class EventBatch:
         """The size of all columns."""
         columns = (
             self.subjects, self.predicates, self.objects, self.offsets, self.times, self.streams, self.names,
-            self.origins, self.positions,
+            self.origins, self.positions, self.starts,
         )  # fmt: skip
         return sum(column.nbytes for column in columns if column is not None)
 
@@ -84,6 +86,7 @@ class EventBatch:
             self.sources,
             None if self.origins is None else self.origins[start:stop],
             None if self.positions is None else self.positions[start:stop],
+            None if self.starts is None else self.starts[start:stop],
         )
 
     def take(self, order: npt.NDArray[np.integer]) -> EventBatch:
@@ -103,6 +106,7 @@ class EventBatch:
             self.sources,
             None if self.origins is None else self.origins[order],
             None if self.positions is None else self.positions[order],
+            None if self.starts is None else self.starts[order],
         )
 
     def by_time(self) -> EventBatch:
@@ -124,6 +128,7 @@ class EventBatch:
             self.sources,
             self.origins,
             self.positions,
+            self.starts,
         )
 
 
@@ -179,4 +184,12 @@ def concat(batches: Sequence[EventBatch]) -> EventBatch:
         sources,
         np.concatenate(origins),
         np.concatenate(positions),
+        starts_of(parts),
     )
+
+
+def starts_of(batches: Sequence[EventBatch]) -> Longs | None:
+    """Where the events of all batches begin, None if they are instants."""
+    if all(batch.starts is None for batch in batches):
+        return None
+    return np.concatenate([batch.times if batch.starts is None else batch.starts for batch in batches])

@@ -14,10 +14,14 @@ Longs = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MappingTable:
-    """One row per mapping: the ordinal of its event in the batch, and an id per variable (0: unbound)."""
+    """One row per mapping: the ordinal of its event in the batch, and an id per variable (0: unbound).
+
+    ``starts`` is where the events of the rows begin, if some are intervals.
+    """
 
     events: Longs
     columns: Mapping[str, Ids]
+    starts: Longs | None = None
 
     def __len__(self) -> int:
         return len(self.events)
@@ -34,11 +38,15 @@ class MappingTable:
 
     def take(self, rows: npt.NDArray[np.integer] | npt.NDArray[np.bool_]) -> MappingTable:
         """The rows at these ordinals, or where a mask is true."""
-        return MappingTable(self.events[rows], {name: ids[rows] for name, ids in self.columns.items()})
+        starts = None if self.starts is None else self.starts[rows]
+        return MappingTable(
+            self.events[rows], {name: ids[rows] for name, ids in self.columns.items()}, starts
+        )
 
     def remapped(self, mapping: Ids) -> MappingTable:
         """The same rows after the dictionary was compacted (old id to new id)."""
-        return MappingTable(self.events, {name: mapping[ids] for name, ids in self.columns.items()})
+        columns = {name: mapping[ids] for name, ids in self.columns.items()}
+        return MappingTable(self.events, columns, self.starts)
 
 
 def empty_table(variables: Sequence[str] = ()) -> MappingTable:

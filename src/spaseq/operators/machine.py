@@ -6,7 +6,7 @@ Hosts differ in how events reach a machine and where its answers go; what happen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -164,6 +164,10 @@ class Machine:
             observed=self._observed,
             found=found,
         )
+        if batch.starts is not None:
+            tables = {
+                name: replace(table, starts=batch.starts[table.events]) for name, table in tables.items()
+            }
         for name, table in tables.items():
             self.mapped[name] = self.mapped.get(name, 0) + len(table)
         taken = NONE

@@ -80,6 +80,8 @@ def snapshot_machine(machine: Machine, buffer: Buffer | None = None) -> bytes:
         waiting, held = State({"watermark": buffer.watermark, "latest": buffer.latest}), buffer.held
         for name in BATCH_FIELDS:
             (waiting.ids if name in _HELD_IDS else waiting.arrays)[name] = getattr(held, name)
+        if held.starts is not None:
+            waiting.arrays["starts"] = held.starts
         state.add("waiting", waiting)
     header = {"query": machine.program.query.fingerprint}
     return zlib.compress(pack_state(state, machine.dictionary, header, VERSION), 1)
@@ -146,7 +148,8 @@ def _inflated(blob: bytes, most: int) -> bytes:
 def _held(waiting: State, sizes: dict[str, int]) -> EventBatch:
     """The events that wait, if they can be so."""
     arrays = {**waiting.arrays, **waiting.ids}
-    check_arrays(arrays, BATCH_FIELDS, sizes)
+    begun = {"starts": BATCH_FIELDS["times"]} if "starts" in arrays else {}
+    check_arrays(arrays, {**BATCH_FIELDS, **begun}, sizes)
     offsets = arrays["offsets"]
     if len(offsets) != sizes["events"] + 1 or offsets[[0, -1]].tolist() != [0, sizes["triples"]]:
         raise Damaged("the triples of waiting events are not all there")
@@ -160,4 +163,5 @@ def _held(waiting: State, sizes: dict[str, int]) -> EventBatch:
         arrays["times"],
         arrays["streams"],
         arrays["names"],
+        starts=arrays.get("starts"),
     )

@@ -21,7 +21,7 @@ from spaseq.errors import IncompatibleCheckpoint
 from spaseq.operators.saved_state import STATE_VERSION
 from spaseq.spark.command.problems import problem_of
 from spaseq.spark.sources.bad_events import quarantined
-from spaseq.spark.state.processor import SequenceProcessor
+from spaseq.spark.state.processor import COUNTS, SequenceProcessor
 
 pytestmark = pytest.mark.spark
 
@@ -152,6 +152,11 @@ def test_late_events_are_counted_and_kept_and_do_not_end_the_query(feed: Feed) -
     place = str(feed.folder / "late")
     reports = feed.run(lateness="2s", quarantine=place)
     assert [report["observedMetrics"]["spaseq_late"]["late"] or 0 for report in reports] == [0, 2, 0]
+    told = reports[1]["observedMetrics"]
+    assert sum(count for name, count in told["spaseq_late"].items() if name.startswith("late of ")) == 2
+    assert set(told["spaseq_state"]) == {*COUNTS, "watermark"}
+    assert told["spaseq_state"]["state_bytes"] > 0
+    assert told["spaseq_state"]["watermark"] is not None
     kept = list(quarantined(place))
     assert len(kept) == 2
     assert all("the watermark has reached 1970-01-01T00:00:08Z" in str(each["reason"]) for each in kept)

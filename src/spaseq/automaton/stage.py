@@ -178,6 +178,13 @@ class SequenceStage:
             memory.sweep(now)
             self._check_limit()
 
+    def prepare(self, runs: int, values: Callable[[], ValueArrays]) -> None:
+        """So many runs will be entered at once: wait for compiled kernels if they are many."""
+        self._tiers.count(runs, partial(self._warm_up, values()))
+        while self._tiers.awaited:
+            self._tiers.wait()
+        self.memory.module = self._tiers.module
+
     def _begin_slice(self) -> None:
         memory = self.memory
         memory.module = self._tiers.module

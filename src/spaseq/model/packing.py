@@ -55,14 +55,57 @@ class OtherVersion(ValueError):
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], version: int) -> bytes:
-    """A header and arrays, one after the other."""
-    shapes = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
+    """A header and arrays, one after the other; the columns of large ones in as few bytes as their numbers need."""
+    shapes: list[list[Any]] = []
+    bodies: list[bytes] = []
+    for name, array in arrays.items():
+        shape = [name, array.dtype.str, list(array.shape)]
+        if array.dtype == np.int64 and 0 < array.ndim <= 2 and len(array) >= _NARROWED:
+            columns = [_narrow(column) for column in array.reshape(len(array), -1).T]
+            shapes.append([*shape, [[base, width] for base, width, _ in columns]])
+            bodies += [body for _, _, body in columns]
+        else:
+            shapes.append(shape)
+            bodies.append(np.ascontiguousarray(array).tobytes())
     text = json.dumps({**header, "arrays": shapes}, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    parts = [text, *(np.ascontiguousarray(array).tobytes() for array in arrays.values())]
+    parts = [text, *bodies]
     checksum = 0
     for part in parts:
         checksum = zlib.crc32(part, checksum)
     return b"".join([_HEAD.pack(_MAGIC, version, checksum, len(text)), *parts])
+
+
+_NARROWED: Final = 64
+"""Rows from which an array is large."""
+_WIDTHS: Final = (1, 2, 4, 8)
+
+
+def _narrow(column: npt.NDArray[np.int64]) -> tuple[int, int, bytes]:
+    """A column as what is more than its least number: that number, the bytes of each, and all of them."""
+    base, most = int(column.min()), int(column.max())
+    if base == most:
+        return base, 0, b""
+    width = next(size for size in _WIDTHS if most - base < 1 << (8 * size))
+    more = column.view(np.uint64) - np.uint64(base & 0xFFFF_FFFF_FFFF_FFFF)
+    return base, width, more.astype(f"<u{width}").tobytes()
+
+
+def _widened(
+    data: bytes, at: int, shape: list[int], columns: list[list[int]]
+) -> tuple[npt.NDArray[Any], int]:
+    """The array whose columns were made narrow, and where it ends."""
+    rows = shape[0]
+    if len(columns) != (shape[1] if len(shape) == 2 else 1) or len(shape) > 2:
+        raise Damaged("an array has other columns than it says")
+    found = np.empty((rows, len(columns)), np.int64)
+    for number, (base, width) in enumerate(columns):
+        if width not in (0, *_WIDTHS) or type(base) is not int or not LONG.min <= base <= LONG.max:
+            raise Damaged("a column is of no known kind")
+        found[:, number] = base
+        if width:
+            found[:, number] += np.frombuffer(data, f"<u{width}", rows, at).astype(np.uint64).view(np.int64)
+        at += rows * width
+    return found.reshape(shape), at
 
 
 def unpack(data: bytes, version: int) -> tuple[dict[str, Any], Arrays]:
@@ -82,12 +125,17 @@ def _content(data: bytes, length: int) -> tuple[dict[str, Any], Arrays]:
     at = _HEAD.size + length
     header = json.loads(data[_HEAD.size : at].decode("utf-8", "surrogatepass"))
     arrays: Arrays = {}
-    for name, kind, shape in header.pop("arrays"):
+    for name, kind, shape, *columns in header.pop("arrays"):
         if kind not in _TYPES or not all(isinstance(size, int) and size >= 0 for size in shape):
             raise Damaged(f"the array `{name}` is of no known kind")
         count = 1
         for size in shape:
             count *= size
+        if columns:
+            if count > 64 * len(data):
+                raise Damaged(f"the array `{name}` is larger than it can be")
+            arrays[name], at = _widened(data, at, shape, columns[0])
+            continue
         if count * _TYPES[kind].itemsize > len(data) - at:
             raise Damaged(f"the array `{name}` is cut off")
         arrays[name] = np.frombuffer(data, _TYPES[kind], count, at).reshape(shape)

@@ -218,6 +218,7 @@ class _Image:
     def give(self) -> None:
         """Let the operator have it."""
         memory, arrays = self._operator.stage.memory, self._arrays
+        self._operator.stage.prepare(len(arrays["runs"]), self._operator.values)
         memory.keys.fill(arrays["keys"], arrays["key_rows"])
         memory.replace(arrays["partials"], arrays["slots"], arrays["events"], arrays["runs"])
 

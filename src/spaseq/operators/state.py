@@ -7,9 +7,8 @@ that takes the state up (`spaseq.model.packing.Field`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -117,13 +116,20 @@ def _encoded_terms(
     offsets = np.concatenate([np.zeros(1, np.int64), ends])
     if (np.diff(offsets) < 0).any() or int(offsets[-1]) != len(body):
         raise Damaged("a term is cut off")
-    texts = [body[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(offsets.tolist())]
-    check_terms(texts)
-    ids = np.zeros(len(texts) + 1, np.int32)
-    if len(dictionary) + len(texts) >= settings().promoted_terms:
+    if len(dictionary) + len(ends) >= settings().promoted_terms:
         dictionary.promote()
-    if dictionary.promoted and texts:
+    ids = np.zeros(len(ends) + 1, np.int32)
+    if dictionary.promoted and len(ends):
+        from spaseq.operators.term_texts import unusual_terms
+
+        check_terms(_decoded(body, offsets, unusual_terms(body, offsets)))
         ids[1:] = dictionary.promote().encode_packed(body, ends)
     else:
+        texts = _decoded(body, offsets, range(len(ends)))
+        check_terms(texts)
         ids[1:] = dictionary.encode_texts(texts)
     return ids
+
+
+def _decoded(body: bytes, offsets: npt.NDArray[np.int64], which: Iterable[int]) -> list[str]:
+    return [body[offsets[n] : offsets[n + 1]].decode("utf-8", "surrogatepass") for n in which]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.packing import Arrays, Damaged
@@ -53,6 +55,22 @@ def packed_terms(texts: pa.LargeStringArray) -> Arrays:
     size = int(ends[-1] - ends[0])
     body = np.frombuffer(data, np.uint8, size, int(ends[0])) if size else np.zeros(0, np.uint8)
     return {"ends": ends[1:] - ends[0], "texts": body}
+
+
+_USUAL: Final = (
+    r"^(<([a-z][a-z0-9+]*://[A-Za-z0-9.-]+|urn:[a-z]+:)(/[A-Za-z0-9._~/-]*)?(#[A-Za-z0-9._~/-]*)?>"
+    r'|"[ !#-\[\]-~]*"(\^\^<http://www\.w3\.org/2001/XMLSchema#[a-zA-Z]+>)?)$'
+)
+"""Terms that are certainly ones: plain IRIs, literals without escapes."""
+
+
+def unusual_terms(body: bytes, offsets: npt.NDArray[np.int64]) -> list[int]:
+    """Of some texts the numbers of those that must be parsed to see whether they are terms."""
+    texts = pa.LargeBinaryArray.from_buffers(
+        pa.large_binary(), len(offsets) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(body)]
+    )
+    usual = pc.match_substring_regex(texts, _USUAL).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(~usual).tolist()
 
 
 def unpacked_terms(arrays: Arrays) -> pa.LargeStringArray:

@@ -19,16 +19,27 @@ if any(find_spec(name) is None for name in ("pyspark", "pandas")):
 
 if TYPE_CHECKING:
     from spaseq.spark.matching import match, match_all
+    from spaseq.spark.metrics import PrometheusFile, prometheus_text
     from spaseq.spark.sources.bad_events import bad_records
     from spaseq.spark.sources.data_source import register
     from spaseq.spark.sources.event_files import read_events
 
-__all__ = ["bad_records", "match", "match_all", "read_events", "register"]
+__all__ = [
+    "PrometheusFile",
+    "bad_records",
+    "match",
+    "match_all",
+    "prometheus_text",
+    "read_events",
+    "register",
+]
 
 _LAZY = {
+    "PrometheusFile": "spaseq.spark.metrics",
     "bad_records": "spaseq.spark.sources.bad_events",
     "match": "spaseq.spark.matching",
     "match_all": "spaseq.spark.matching",
+    "prometheus_text": "spaseq.spark.metrics",
     "read_events": "spaseq.spark.sources.event_files",
     "register": "spaseq.spark.sources.data_source",
 }

@@ -23,6 +23,7 @@ from spaseq.operators.machine import check_limits
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.settings import settings
 from spaseq.spark.job import Job, make_tasks, stream_numbers
+from spaseq.spark.metrics import observed
 from spaseq.spark.output.across_buckets import compared
 from spaseq.spark.output.answer_rows import AnswerForm, RowForm
 from spaseq.spark.output.native import as_native
@@ -128,7 +129,8 @@ def match(
     Events that come after the watermark are left out and counted; ``on_late`` keeps them in files of the directory
     ``quarantine`` (``quarantine``, the default if there is one), only counts them (``skip``) or ends the query (``fail``).
     Events that are more than ``max_lead`` ahead of the wall clock are bad input. ``metrics`` names what
-    `DataFrame.observe` reports: ``events`` and ``bad``, and under the name with ``_late`` appended ``late``. Without it
+    `DataFrame.observe` reports: ``events`` and ``bad``, under the name with ``_late`` appended ``late``, with ``_state``
+    appended what the state is (docs/how-to/use-spark.md). Without it
     a streaming query reports them under a name that begins with ``spaseq_``.
     """
     compiled = as_query(query)
@@ -265,7 +267,7 @@ def _endless(
         .transformWithStateInPandas(processor, OUTPUT, "Append", "None")
     )
     if isinstance(metrics, str):
-        found = found.observe(f"{metrics}_late", F.sum("late").alias("late"))
+        found = observed(found, metrics, job.streams)
     return found.mapInArrow(UnpackAnswers(), columns)
 
 

@@ -112,7 +112,7 @@ class Stream:
                 pa.schema([pa.field(f.name, f.type) for f in found.schema])
             )
             yield from (tuple(row.values()) for row in table.to_pylist())
-        self.late += work.late
+        self.late += sum(work.late)
 
 
 def random_events(seed: int, count: int, keys: int) -> list[tuple[int, str, str, str]]:
@@ -251,7 +251,7 @@ def test_late_events_are_left_out_and_counted_once(copies: int) -> None:
     told: list[str] = []
     given = BucketInput(blocks=blocks, clocks=[clock])
     list(work.run(given, RowForm(together=False), _Told(told)))  # type: ignore[arg-type]
-    assert work.late == 1
+    assert work.late == [1]
     assert told == [
         "file.nq:4: late: its time is 1970-01-01T00:00:07Z, and the watermark has reached 1970-01-01T00:00:08Z"
     ]
@@ -303,3 +303,27 @@ def test_damaged_state_is_refused_with_advice(piece: str, damage: str) -> None:
             return
     with pytest.raises(IncompatibleState, match=r"start (again )?with a new checkpoint"):
         list(stream.feed([(9 * SECOND, "b", "k", "1")]))
+
+
+def test_a_run_takes_few_bytes_and_what_is_kept_is_counted() -> None:
+    """At most 120 bytes for each, terms included; a bucket that another process has is loaded, and says so."""
+    stream = Stream("A ; B", window="WITHIN 1 HOUR SLIDING")
+    count = 3000
+    events = [(n * 1_234_567 // 2, "a", f"key-{n}", str(n)) for n in range(count)]
+    list(stream.feed([*events, (count * SECOND, "c", "k", "0")]))
+    told = []
+    for cold in (False, True):
+        if cold:
+            bucket_state._warm = bucket_state._Warm()
+        work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), TaskPlace())
+        given = BucketInput()
+        batch = stream.batch([(count * SECOND + 1, "b", "key-5", "5")])
+        for query, _, _, block in stream.mapper.blocks(batch, np.arange(1), ""):
+            given.blocks.setdefault(query, []).append(decode_block(block))
+        given.progress.see(STREAM, count * SECOND + 1)
+        list(work.run(given, RowForm(together=False), BadEvents(BadPolicy("skip"), "")))
+        told.append(work.counts())
+        assert work.watermark == count * SECOND + 1
+    assert [(each["warm"], each["cold"]) for each in told] == [(1, 0), (0, 1)]
+    assert told[0]["live_runs"] >= count
+    assert 0 < told[0]["state_bytes"] / count <= 120

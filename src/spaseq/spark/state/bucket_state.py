@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spaseq.engine.clocks import wall_microseconds
 from spaseq.model.packing import LARGEST, Damaged, OtherVersion, whole_number
 from spaseq.operators.saved_state import STATE_VERSION, IncompatibleState, taking_up
 from spaseq.operators.segments import Segments
@@ -67,13 +68,16 @@ class _Query:
     answered: bool = False
     arrived: int = 0
     """Events that have come so far, where their order of arrival matters."""
+    runs: int = 0
+    """Live runs, and what is saved of them and of events that wait, in bytes."""
+    bytes: int = 0
 
     @property
     def empty(self) -> bool:
         return not self.segments and not self.held and not self.answered and not self.arrived
 
 
-_SAVED = ("segments", "held", "next", "due", "answered", "arrived")
+_SAVED = ("segments", "held", "next", "due", "answered", "arrived", "runs", "bytes")
 
 
 def _progress(saved: list[Any]) -> Progress:
@@ -93,7 +97,8 @@ def _progress(saved: list[Any]) -> Progress:
 
 def _query(saved: dict[str, Any]) -> _Query:
     """What a head says of one query, if it can be so."""
-    for name in ("next", "arrived"):
+    saved = {"runs": 0, "bytes": 0, **saved}  # earlier releases did not count them
+    for name in ("next", "arrived", "runs", "bytes"):
         whole_number(saved, name, 0, LARGEST)
     if saved["due"] is not None:
         whole_number(saved, "due", -FOREVER - 1, FOREVER + 1)
@@ -148,6 +153,9 @@ class BucketState:
         """By query, the watermark that it has come to: a stream that was idle does not move it back."""
         self.queries: dict[int, _Query] = {}
         self._warm: dict[int, Running] = {}
+        self.warm = self.cold = 0
+        """How many queries were at hand when they were needed, and how many had to be loaded."""
+        self.load_microseconds = 0
         head = store.get("head")
         if head is not None:
             with taking_up():
@@ -204,7 +212,9 @@ class BucketState:
     def open(self, number: int) -> Running:
         """The sequencer of a query, as it was."""
         if number in self._warm:
+            self.warm += 1
             return self._warm[number]
+        began = wall_microseconds()
         saved, task = self.queries.setdefault(number, _Query()), self._job.tasks[number]
         sequencer = Sequencer(self._job, self._job.tasks[number], self._bucket)
         sequencer.machine.answered = saved.answered
@@ -217,6 +227,9 @@ class BucketState:
                 i: load_block(self._piece(number, f"h{i}"), streams, widths, named=self._job.provenance)
                 for i in saved.held
             }
+        if saved.segments or saved.held:
+            self.cold += 1
+            self.load_microseconds += wall_microseconds() - began
         sequencer.hold(list(held.values()))
         self._warm[number] = Running(sequencer, segments, held)
         return self._warm[number]
@@ -252,6 +265,10 @@ class BucketState:
         for piece, data in changes.items():
             self._put(f"{number}.s{piece}", data)
         self._save_held(number, running)
+        saved.runs = 0 if over else sequencer.machine.runs
+        saved.bytes = sum(running.segments.sizes.values()) + sum(
+            block.nbytes for block in running.held.values()
+        )
         saved.due = None if over else sequencer.due(now)
 
     def _save_held(self, number: int, running: Running) -> None:

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from spaseq.spark.job import Job
     from spaseq.spark.output.answer_rows import AnswerForm
 
-OUTPUT = "answers binary, late bigint"
-"""What the operator gives: answers in Arrow's stream format, and how many events came too late."""
+COUNTS = ("live_runs", "state_bytes", "warm", "cold", "load_ms")
+"""What a bucket counts in every micro-batch: runs and bytes it keeps, the queries it had at hand and those that it loaded, and
+how long that took."""
+OUTPUT = (
+    f"answers binary, late array<bigint>, {', '.join(f'{name} bigint' for name in COUNTS)}, watermark bigint"
+)
+"""What the operator gives: answers in Arrow's stream format; at the end of a micro-batch its counts, by stream how many events
+came too late, and the watermark in microseconds."""
 
 _known: dict[str, tuple[Job, AnswerForm]] = {}
 """The jobs this process works for, and what becomes of their answers."""

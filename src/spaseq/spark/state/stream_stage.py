@@ -7,7 +7,7 @@ then, whichever keys are idle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +27,7 @@ from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.worker import settle
 from spaseq.spark.state.bucket_state import BucketState, Store
+from spaseq.spark.state.processor import COUNTS
 from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 
@@ -48,12 +49,24 @@ def micro_batch(
     work = Work(job, bucket, BucketState(job, bucket, store), place)
     with BadEvents(job.late, f"late-{place.batch:06d}-{bucket:05d}") as bad:
         for batch in work.run(_input(rows), form, bad):
-            yield pd.DataFrame({"answers": [_stream(batch)], "late": [0]})
-    if job.counts is not None and work.late:
-        write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"late": work.late})
+            yield _row(_stream(batch))
+    late: int = sum(work.late)
+    if job.counts is not None and late:
+        write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"late": late})
     settle("sequence")
-    if work.late:
-        yield pd.DataFrame({"answers": [None], "late": [work.late]})
+    yield _row(None, work.late, work.counts(), work.watermark)
+
+
+def _row(
+    answers: bytes | None,
+    late: list[int] | None = None,
+    counts: Mapping[str, int] | None = None,
+    watermark: int | None = None,
+) -> pd.DataFrame:
+    """A row of `OUTPUT`."""
+    told = dict.fromkeys(COUNTS, 0) if counts is None else {name: counts[name] for name in COUNTS}
+    row = {"answers": answers, "late": late, **told, "watermark": watermark}
+    return pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in row.items()})
 
 
 def _input(frames: Iterable[pd.DataFrame]) -> BucketInput:
@@ -74,7 +87,25 @@ class Work:
 
     def __init__(self, job: Job, bucket: int, state: BucketState, place: TaskPlace) -> None:
         self._job, self._bucket, self._state, self._place = job, bucket, state, place
-        self.late = 0
+        self.late: list[int] = [0] * len(job.streams)
+        """By stream, the events that came too late."""
+
+    def counts(self) -> dict[str, int]:
+        """What the bucket keeps, and what it cost to get at it."""
+        queries = self._state.queries.values()
+        return {
+            "live_runs": sum(query.runs for query in queries),
+            "state_bytes": sum(query.bytes for query in queries),
+            "warm": self._state.warm,
+            "cold": self._state.cold,
+            "load_ms": self._state.load_microseconds // 1000,
+        }
+
+    @property
+    def watermark(self) -> int | None:
+        """The instant that all queries have passed, in microseconds; None before the first event and after the last."""
+        passed = [time for time in self._state.passed.values() if BEFORE_ALL < time < FOREVER]
+        return min(passed, default=None)
 
     def run(self, given: BucketInput, form: AnswerForm, bad: BadEvents) -> Iterator[pa.RecordBatch]:
         """The answers of every query whose time has come."""
@@ -137,7 +168,8 @@ class Work:
         for block in clocks:
             bound = bounds[block.streams]
             late = np.flatnonzero(block.times < bound)
-            self.late += len(late)
+            for stream, count in zip(*np.unique(block.streams[late], return_counts=True), strict=True):
+                self.late[int(stream)] += int(count)
             sources = block.terms.to_pylist()
             for event in late.tolist():
                 unit, _, source = sources[int(block.names[event]) - 1].partition(" ")

@@ -1,0 +1,97 @@
+"""What a streaming query reports of itself, and the same for Prometheus (docs/how-to/use-spark.md)."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+from spaseq.spark.state.processor import COUNTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming.listener import (
+        QueryIdleEvent,
+        QueryProgressEvent,
+        QueryStartedEvent,
+        QueryTerminatedEvent,
+        StreamingQueryProgress,
+    )
+
+_PREFIX: Final = "spaseq"
+_LATE_OF: Final = "late of "
+_ENDINGS: Final = ("_late", "_state")
+
+
+def observed(found: DataFrame, name: str, streams: Sequence[str]) -> DataFrame:
+    """The rows of the stateful operator; under names that begin with this one Spark reports what they count."""
+    late = [F.sum(F.col("late")[number]).alias(f"{_LATE_OF}{iri}") for number, iri in enumerate(streams)]
+    none = F.lit(0).cast("bigint")
+    every = F.sum(F.aggregate("late", none, lambda total, more: total + more)).alias("late")
+    state = [F.sum(count).alias(count) for count in COUNTS]
+    told = found.observe(f"{name}_late", every, *late)
+    return told.observe(f"{name}_state", *state, F.min("watermark").alias("watermark"))
+
+
+def prometheus_text(progress: StreamingQueryProgress) -> str:
+    """What a micro-batch reports of our queries, in the text format of Prometheus; the watermark in seconds.
+
+    What is counted is that of the last micro-batch; ``live_runs``, ``state_bytes`` and ``watermark`` are as they stand.
+    """
+    report: dict[str, Any] = json.loads(progress.json)
+    lines: dict[str, list[str]] = {}
+    for name, metrics in report.get("observedMetrics", {}).items():
+        query = next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
+        for metric, labels, value in _samples(metrics):
+            shown = "".join(f',{label}="{_escaped(text)}"' for label, text in labels.items())
+            head = [f"# TYPE {_PREFIX}_{metric} gauge"]
+            lines.setdefault(metric, head).append(
+                f'{_PREFIX}_{metric}{{query="{_escaped(query)}"{shown}}} {value}'
+            )
+    return "".join(f"{line}\n" for metric in sorted(lines) for line in lines[metric])
+
+
+def _samples(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]]:
+    for name, value in metrics.items():
+        if not isinstance(value, int | float):
+            continue
+        if name.startswith(_LATE_OF):
+            yield "late_of_stream", {"stream": name.removeprefix(_LATE_OF)}, value
+        elif name == "watermark":
+            yield "watermark_seconds", {}, value / 1_000_000
+        elif re.fullmatch(r"[a-z_]+", name):
+            yield name, {}, value
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+class PrometheusFile(StreamingQueryListener):
+    """Writes the reports of all streaming queries of a session to a file, for the textfile collector of node_exporter:
+    ``spark.streams.addListener(PrometheusFile("spaseq.prom"))``.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = Path(path)
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
+        """Nothing is known yet."""
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+        """Replace the file."""
+        unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
+        unfinished.write_text(prometheus_text(event.progress), encoding="utf-8")
+        unfinished.replace(self._path)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+        """Nothing has changed."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+        """The last report stays."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from spaseq.columnar.kernels.numbers import (
     summable,
 )
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.order import sliced, sorted_rows
+from spaseq.columnar.order import ranks, sliced, sorted_rows
 from spaseq.columnar.solve import solve
 from spaseq.columnar.table import Ids, Mask, Table, distinct
 from spaseq.columnar.views import Views
@@ -34,6 +34,43 @@ from spaseq.model.values import Kind
 from spaseq.temporal.instants import XSD, format_instant
 
 _DATE_TIME = NamedNode(XSD + "dateTime")
+
+
+@dataclass(frozen=True, slots=True)
+class Summands:
+    """Terms as what can be added up."""
+
+    bound: Mask
+    numbers: Numbers
+
+    @property
+    def places(self) -> int:
+        """The most decimal places that integers and decimals among them have."""
+        return int(self.numbers.scale.max(initial=0))
+
+    @property
+    def decimal(self) -> Mask:
+        """Which are decimals."""
+        return np.equal(self.numbers.kind, Kind.DECIMAL)
+
+    @property
+    def double(self) -> Mask:
+        """Which are finite doubles."""
+        return np.equal(self.numbers.kind, Kind.DOUBLE)
+
+    @property
+    def numeric(self) -> Mask:
+        """Which are any of these, or integers."""
+        return self.numbers.known
+
+    @property
+    def number(self) -> npt.NDArray[np.float64]:
+        """The nearest doubles, where there are numbers."""
+        return self.numbers.double
+
+    def scaled(self, places: int) -> tuple[npt.NDArray[np.int64], Mask]:
+        """Integers and decimals without the decimal point, with so many places, and which are so small that millions can be added."""
+        return summable(self.numbers, places)
 
 
 class RowEvaluator:
@@ -80,21 +117,20 @@ class RowEvaluator:
         assert found.events is not None
         return found.events, found.columns
 
-    def decimal_places(self, terms: Ids) -> int:
-        """The most decimal places that integers and decimals among some terms have."""
-        return int(numbers_of(terms, cache_of(self._dictionary)).scale.max(initial=0))
+    def summands(self, terms: Ids) -> Summands:
+        """What terms contribute to a sum."""
+        return Summands(terms != 0, numbers_of(terms, cache_of(self._dictionary)))
 
-    def summands(self, terms: Ids, scale: int) -> npt.NDArray[np.int64]:
-        """What terms contribute to a sum: as columns, whether each is a value, an error, a decimal, something that is not added
-        up here, and the number without the decimal point, with so many places.
-        """
-        numbers = numbers_of(terms, cache_of(self._dictionary))
-        mantissa, fits = summable(numbers, scale)
-        bound = terms != 0
-        decimal = numbers.kind == Kind.DECIMAL
-        return np.column_stack(
-            [bound, ~bound, fits & decimal, bound & ~fits, np.where(fits, mantissa, 0)]
-        ).astype(np.int64)
+    def ranks(self, terms: Ids) -> npt.NDArray[np.int64]:
+        """A number per term in the order of SPARQL 1.1, section 15.1, from 0 on."""
+        return ranks(terms, self._frame())
+
+    def doubles(self, numbers: npt.NDArray[np.float64]) -> Ids:
+        """The ids of doubles."""
+        nothing = np.zeros(len(numbers), np.int64)
+        kind = np.full(len(numbers), np.uint8(Kind.DOUBLE))
+        every = np.ones(len(numbers), np.bool_)
+        return encode_numbers(Numbers(kind, nothing, nothing, numbers), every, cache_of(self._dictionary))
 
     def integers(self, numbers: npt.NDArray[np.int64]) -> Ids:
         """The ids of integers."""

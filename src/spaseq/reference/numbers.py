@@ -215,8 +215,11 @@ def total(name: str, terms: Sequence[Term]) -> Term | None:
     """SUM or AVG of terms; None is an error."""
     if any(isinstance(term, BlankNode) for term in terms):
         return None
+    found = sizes(terms)
+    if found is not None and any(map(_is_double, terms)) and all(map(isfinite, found)):
+        return _summed_doubles(name, [float(number) for number in found])
     answer = _summed(name, terms)
-    if answer is not None or sizes(terms) is None:
+    if answer is not None or found is None:
         return answer
     numbers = [number for number in map(exact, terms) if number is not None]
     if len(numbers) < len(terms):
@@ -226,6 +229,21 @@ def total(name: str, terms: Sequence[Term]) -> Term | None:
     if name == "SUM":
         return spelled(kind, added)
     return spelled("decimal", quotient(added, Fraction(len(numbers))))
+
+
+def _is_double(term: Term) -> bool:
+    return isinstance(term, Literal) and term.datatype.value == XSD + "double"
+
+
+def _summed_doubles(name: str, numbers: Sequence[float]) -> Term | None:
+    """The exact sum, rounded once, so that no order matters."""
+    exact_sum = sum(map(Fraction, numbers), Fraction())
+    try:
+        added = float(exact_sum)
+        text = str(added if name == "SUM" else added / len(numbers))
+    except OverflowError:
+        text = "INF" if exact_sum > 0 else "-INF"
+    return asked("(?a0 + 0e0)", Literal(text, datatype=NamedNode(XSD + "double")))
 
 
 def _summed(name: str, terms: Sequence[Term]) -> Term | None:

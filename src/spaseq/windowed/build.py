@@ -401,7 +401,7 @@ class ViewBuilder:
         missing = [name for name in names if name not in view.names]
         if missing:
             view = ProjectView(view, {name: name for name in (*view.names, *missing)})
-        operands: list[tuple[Var, Expression]] = []
+        operands: list[tuple[Var, Aggregate]] = []
         for variable, item in aggregates:
             assert isinstance(item, Aggregate)
             if item.operand is not None and not isinstance(item.operand, Var):
@@ -409,6 +409,11 @@ class ViewBuilder:
                 view = ExtendView(view, column.name, item.operand, self._evaluator)
                 item = replace(item, operand=column)
             operands.append((variable, item))
+        read = {item.operand.name for _, item in operands if isinstance(item.operand, Var)}
+        if not any(item.operand is None and item.distinct for _, item in operands):
+            # Rows that are equal in what the groups read are one row that is there several times.
+            kept = [name for name in view.names if name in names or name in read]
+            view = ProjectView(view, dict(zip(kept, kept, strict=True)))
         return GroupView(view, names, tuple(operands), self._evaluator, self._count)
 
     def _graph(self, pattern: Graph, name: Node, inner: Pattern, source: ActiveGraph) -> View:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from spaseq.algebra.expressions import Aggregate, Expression, Var
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.packing import Damaged
-from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.extremes import extremes
 from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import (
+    Changes,
     Counting,
     Counts,
     Held,
@@ -29,134 +29,60 @@ from spaseq.windowed.timed import (
     lasting,
     order_by,
 )
+from spaseq.windowed.totals import RunningTotals, Totals
 from spaseq.windowed.views import View
 
 
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """What the rows of some groups come to: how many there are, and of every operand how many values, errors, decimals and others,
-    and the sum of the integers and decimals, without the decimal point.
-    """
+class _Distinct(Keeper):
+    """The different values of an operand in every group, and their totals."""
 
-    table: Longs
+    def __init__(self, places: Sequence[int], names: Sequence[str], evaluator: RowEvaluator) -> None:
+        self._places = list(places)
+        """The columns of the group's key, then the operand's."""
+        self._values = Counting(len(places))
+        self.totals = RunningTotals([len(places) - 1], [(name, 0) for name in names], evaluator)
 
-    @property
-    def many(self) -> Longs:
-        return self.table[:, 0]
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "values", self._values
 
-    def of(self, operand: int) -> tuple[Longs, Longs, Longs, Longs, Longs]:
-        """Values, errors, decimals, others, and the sum."""
-        first = 1 + 5 * operand
-        values, errors, decimals, others, total = self.table[:, first : first + 5].T
-        return values, errors, decimals, others, total
-
-    def take(self, rows: Mask) -> Totals:
-        """Those of some groups."""
-        return Totals(self.table[rows])
-
-
-class RunningTotals:
-    """Adds up what comes and goes in every group."""
-
-    def __init__(
-        self, places: Sequence[int], aggregates: Sequence[tuple[str, int | None]], evaluator: RowEvaluator
-    ) -> None:
-        self._places, self._aggregates, self._evaluator = tuple(places), tuple(aggregates), evaluator
-        self._scales = [0] * len(places)
-        """How many decimal places the sums have."""
-        self._table = np.zeros((0, 1 + 5 * len(places)), np.int64)
-
-    def add_up(self, groups: Rows, counts: Longs, ids: Ids, count: int) -> None:
+    def add_up(self, groups: RowNumbers, count: int) -> None:
         """Begin anew with all that is there."""
-        for operand, place in enumerate(self._places):
-            self._scales[operand] = self._evaluator.decimal_places(ids[:, place])
-        self._table = np.zeros((count, self._table.shape[1]), np.int64)
-        parts = self._parts(ids) * counts[:, None]
-        np.add.at(self._table, groups, parts)
+        there = self._values.counts > 0
+        ids = self._values.numbers.ids[there]
+        self.totals.add_up(groups.number(ids[:, :-1]), np.ones(len(ids), np.int64), ids, count)
 
     def step(
-        self, groups: Rows, weight: Longs, ids: Ids, last: Mask, count: int
+        self, changes: Changes, groups: RowNumbers, touched: tuple[Longs, Longs], count: int
     ) -> tuple[Mask, Totals] | None:
-        """The totals after the last change of every group and evaluation, and where results follow from them.
-
-        Changes are in order of group, then evaluation. None if a number has more decimal places than any before.
-        """
-        for operand, place in enumerate(self._places):
-            places = self._evaluator.decimal_places(ids[:, place])
-            if places > self._scales[operand]:
-                if self._table[:, 0].any():
-                    return None
-                self._scales[operand] = places
-        grown = count - len(self._table)
-        if grown:
-            self._table = np.concatenate([self._table, np.zeros((grown, self._table.shape[1]), np.int64)])
-        running = np.cumsum(self._parts(ids) * weight[:, None], axis=0)
-        begins = np.ones(len(groups), np.bool_)
-        begins[1:] = groups[1:] != groups[:-1]
-        before = np.zeros_like(running)
-        before[1:] = running[:-1]
-        base = self._table[groups[begins]] - before[begins]
-        table = running[last] + base[(np.cumsum(begins) - 1)[last]]
-        self._table[groups[last]] = table  # the last evaluation of a group stays
-        totals = Totals(table)
-        known = totals.many < settings().totalled_rows
-        for name, summed in self._aggregates:
-            if summed is not None and name != "COUNT":
-                values, errors, _, others, _ = totals.of(summed)
-                known &= (others == 0) & ((values > 0) | (errors > 0))
-        return known, totals
-
-    def _parts(self, ids: Ids) -> Longs:
-        """What every row contributes."""
-        found = np.ones((len(ids), self._table.shape[1]), np.int64)
-        for operand, place in enumerate(self._places):
-            found[:, 1 + 5 * operand : 6 + 5 * operand] = self._evaluator.summands(
-                ids[:, place], self._scales[operand]
-            )
-        return found
-
-    def results(self, totals: Totals) -> Ids:
-        """The values of the aggregates."""
-        columns = []
-        for name, operand in self._aggregates:
-            if operand is None:
-                columns.append(self._evaluator.integers(totals.many))
-                continue
-            values, errors, decimals, _, total = totals.of(operand)
-            if name == "COUNT":
-                columns.append(self._evaluator.integers(values))
-                continue
-            many = np.maximum(values, 1) if name == "AVG" else None
-            found = self._evaluator.sums(total, self._scales[operand], decimals > 0, many)
-            columns.append(np.where(errors > 0, np.int32(0), found))
-        return np.column_stack([np.zeros((len(totals.many), 0), np.int32), *columns]).astype(np.int32)
+        """The totals at every touched group and evaluation, as `RunningTotals.step` gives them."""
+        own = Changes(changes.ids[:, self._places], changes.weight, changes.at)
+        counts = self._values.count(own)
+        turned = np.flatnonzero((counts.before > 0) != (counts.after > 0))
+        ids = self._values.numbers.ids[counts.rows[turned]]
+        sign = np.where(counts.after[turned] > 0, 1, -1)
+        every = np.concatenate([groups.number(ids[:, :-1]), touched[0].astype(np.intp)])
+        at = np.concatenate([counts.at[turned], touched[1]])
+        # A row of no weight for each touched group, so that each has its totals.
+        ids = np.concatenate([ids, np.zeros((len(touched[0]), ids.shape[1]), np.int32)])
+        weight = np.concatenate([sign, np.zeros(len(touched[0]), np.int64)])
+        order = order_by(every, at)
+        last = _last(every[order], at[order])
+        self._values.forget()
+        return self.totals.step(every[order], weight[order], ids[order], last, count)
 
 
-def _totals_for(
-    names: Sequence[str], aggregates: tuple[tuple[Var, Expression], ...], evaluator: RowEvaluator
-) -> RunningTotals | None:
-    """Running totals if they decide all aggregates: counts, sums and averages of what is not DISTINCT."""
-    places: dict[int, int] = {}
-    wanted: list[tuple[str, int | None]] = []
-    for _, item in aggregates:
-        if not isinstance(item, Aggregate) or item.distinct or item.name not in ("COUNT", "SUM", "AVG"):
-            return None
-        if item.operand is None:
-            wanted.append((item.name, None))
-            continue
-        assert isinstance(item.operand, Var)
-        if item.operand.name not in names:
-            return None
-        place = tuple(names).index(item.operand.name)
-        wanted.append((item.name, places.setdefault(place, len(places))))
-    return RunningTotals(list(places), wanted, evaluator)
+def _last(groups: Rows, at: Longs) -> Mask:
+    """The last change of every group and evaluation, of changes in that order."""
+    found = np.ones(len(groups), np.bool_)
+    found[:-1] = (np.diff(groups) != 0) | (np.diff(at) != 0)
+    return found
 
 
 class GroupView(View):
     """One row per group of rows with equal keys (SPARQL 1.1, 18.5.1).
 
-    Counts, sums and averages of integers and decimals follow from running totals; every other row is made anew when its group
-    changes. The operands of aggregates are columns.
+    Counts, sums and averages follow from running totals, MIN and MAX from when each value is there; SAMPLE, GROUP_CONCAT and
+    groups with numbers that totals do not hold are made anew when they change. The operands of aggregates are columns.
     """
 
     IDS = ("_result",)
@@ -175,23 +101,55 @@ class GroupView(View):
         self._evaluator, self._windows = evaluator, windows
         self.names = (*keys, *(variable.name for variable, _ in aggregates))
         self.certain = inner.certain & frozenset(keys)
+        self._key_places = [inner.names.index(name) for name in keys]
         self._held = Held(inner.names, windows)
         self._members = Counting(len(inner.names))
         self._groups = RowNumbers(len(keys))
         self._group_of = np.zeros(0, np.intp)
         self._by_group = KeyIndex()
         self._indexed = 0
-        """How many members the index by group has: only what is made anew needs it."""
+        """How many members the index by group has: only MIN, MAX and what is made anew need it."""
         self._result = np.zeros((0, len(self.names)), np.int32)
         self._there = np.zeros(0, np.bool_)
-        self._totals = _totals_for(inner.names, aggregates, evaluator)
+        self._items = [item for _, item in aggregates if isinstance(item, Aggregate)]
+        self._followed = all(self._follows(item) for item in self._items)
+        plain = [item for item in self._items if item.name in _ADDED and not item.distinct]
+        self._places = list(dict.fromkeys(p for p in map(self._place, plain) if p is not None))
+        self._totals = RunningTotals(self._places, [self._summed(item) for item in plain], evaluator)
+        names: dict[int, list[str]] = {}
+        for item in self._items:
+            if self._followed and item.name in _ADDED and item.distinct:
+                place = self._place(item)
+                assert place is not None
+                names.setdefault(place, []).append(item.name)
+        self._distinct = {
+            place: _Distinct([*self._key_places, place], names[place], evaluator) for place in names
+        }
         self._added_up = True
+
+    def _follows(self, item: Aggregate) -> bool:
+        """Whether totals, or when values are there, decide an aggregate."""
+        if item.operand is None:
+            return not item.distinct
+        assert isinstance(item.operand, Var)
+        return item.operand.name in self._inner.names and item.name in (*_ADDED, "MIN", "MAX")
+
+    def _place(self, item: Aggregate) -> int | None:
+        """The column of an aggregate's operand."""
+        if not isinstance(item.operand, Var) or item.operand.name not in self._inner.names:
+            return None
+        return self._inner.names.index(item.operand.name)
+
+    def _summed(self, item: Aggregate) -> tuple[str, int | None]:
+        place = self._place(item)
+        return item.name, None if place is None else self._places.index(place)
 
     def parts(self) -> tuple[View, ...]:
         return (self._inner,)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield from (("held", self._held), ("members", self._members), ("groups", self._groups))
+        yield from ((f"distinct{place}", each) for place, each in self._distinct.items())
 
     def rebuild(self) -> None:
         """Begin a new index; members are added up when they are all there."""
@@ -199,10 +157,10 @@ class GroupView(View):
         self._added_up = False
 
     def _add_up(self) -> None:
-        if self._totals is not None:
-            self._totals.add_up(
-                self._group_of, self._members.counts, self._members.numbers.ids, len(self._there)
-            )
+        self._totals.add_up(self._group_of, self._members.counts, self._members.numbers.ids, len(self._there))
+        for each in self._distinct.values():
+            each.add_up(self._groups, len(self._there))
+        self._added_up = True
 
     def check(self) -> None:
         """Every member has a group."""
@@ -212,10 +170,10 @@ class GroupView(View):
             raise Damaged("a row belongs to a group that is not there")
 
     def _step(self, period: Period) -> TimedRows:
-        if not self._added_up:
+        if not self._added_up and self._followed:
             self._add_up()
-            self._added_up = True
-        counts = self._members.count(self._held.step(self._inner.step(period), period))
+        changes = self._held.step(self._inner.step(period), period)
+        counts = self._members.count(changes)
         self._assign_groups()
         members, weight, at = counts.rows, counts.after - counts.before, counts.at
         groups = self._group_of[members]
@@ -224,43 +182,88 @@ class GroupView(View):
             groups, at, weight = np.append(groups, 0), np.append(at, 0), np.append(weight, 0)
             ids = np.concatenate([ids, np.zeros((1, ids.shape[1]), np.int32)])
         order = order_by(groups, at)
-        last = np.ones(len(order), np.bool_)
-        last[:-1] = (np.diff(groups[order]) != 0) | (np.diff(at[order]) != 0)
+        last = _last(groups[order], at[order])
         touched, when = groups[order][last].astype(np.int64), at[order][last]
         there = np.zeros(len(touched), np.bool_)
         results = np.zeros((len(touched), len(self.names)), np.int32)
         anew = np.arange(len(touched))
-        if self._totals is not None:
-            fits = self._totals.step(groups[order], weight[order], ids[order], last, len(self._there))
-            if fits is None:  # a number with more decimal places than any before
-                self._add_up()
-                known, rows = np.zeros(len(touched), np.bool_), None
-            else:
-                known, rows = fits
-            if rows is not None:
+        if self._followed:
+            sums = self._sums((groups[order], weight[order], ids[order], last), changes, (touched, when))
+            if sums is not None:
+                known, rows, distinct = sums
                 there[known] = rows.many[known] > 0 if self._keys else True
-                results[known] = self._from_totals(touched[known], rows.take(known))
+                results[known] = self._from_totals(touched, when, counts, (rows, distinct))[known]
                 results[~there] = 0
-            anew = np.flatnonzero(~known)
+                anew = np.flatnonzero(~known)
         if len(anew):
             there[anew], results[anew] = self._evaluated(touched[anew], when[anew], counts)
-        changes = self._changes(touched, when, there, results)
+        changed = self._changes(touched, when, there, results)
         self._forget()
-        return changes
+        return changed
 
-    def _from_totals(self, groups: Longs, totals: Totals) -> Ids:
-        """The rows of some groups."""
-        assert self._totals is not None
+    def _sums(
+        self, ordered: tuple[Rows, Longs, Ids, Mask], changes: Changes, touched: tuple[Longs, Longs]
+    ) -> tuple[Mask, Totals, dict[int, Totals]] | None:
+        """Where totals decide, and the totals at every touched group and evaluation.
+
+        None if a number needs more room than any before: what there is must be added up anew.
+        """
+        count = len(self._there)
+        found = self._totals.step(*ordered, count)
+        own = {
+            place: each.step(changes, self._groups, touched, count) for place, each in self._distinct.items()
+        }
+        if found is None or any(each is None for each in own.values()):
+            self._add_up()
+            return None
+        known = found[0]
+        for each in own.values():
+            assert each is not None
+            known = known & each[0]
+        return known, found[1], {place: each[1] for place, each in own.items() if each is not None}
+
+    def _from_totals(
+        self, groups: Longs, at: Longs, counts: Counts, totals: tuple[Totals, dict[int, Totals]]
+    ) -> Ids:
+        """The rows of some groups at some evaluations."""
         found = np.zeros((len(groups), len(self.names)), np.int32)
         if self._keys:
             found[:, : len(self._keys)] = self._groups.ids[groups]
-        found[:, len(self._keys) :] = self._totals.results(totals)
+        rows, distinct = totals
+        for number, item in enumerate(self._items, len(self._keys)):
+            place = self._place(item)
+            if item.name in ("MIN", "MAX"):
+                assert place is not None
+                found[:, number] = self._extremes(place, groups, at, counts, greatest=item.name == "MAX")
+            elif item.distinct:
+                assert place is not None
+                found[:, number] = self._distinct[place].totals.result(distinct[place], item.name, 0)
+            else:
+                found[:, number] = self._totals.result(rows, *self._summed(item))
         return found
+
+    def _extremes(self, place: int, groups: Longs, at: Longs, counts: Counts, *, greatest: bool) -> Ids:
+        if not len(groups):
+            return np.zeros(0, np.int32)
+        first = np.ones(len(groups), np.bool_)
+        first[1:] = groups[1:] != groups[:-1]
+        own = groups[first]
+        asked, rows = self._members_of(own)
+        terms = self._members.numbers.ids[rows, place]
+        ranked = self._evaluator.ranks(terms)
+        if greatest:
+            ranked = int(ranked.max(initial=0)) - ranked
+        return extremes(groups, at, (rows, own[asked]), counts, self._members.counts, terms, ranked)
+
+    def _members_of(self, groups: Longs) -> tuple[Rows, Rows]:
+        """The pairs of (position among the groups, member)."""
+        self._by_group.add(self._group_of[self._indexed :].astype(np.int64), self._indexed)
+        self._indexed = len(self._group_of)
+        return self._by_group.find(groups)
 
     def _assign_groups(self) -> None:
         known, ids = len(self._group_of), self._members.numbers.ids
-        places = [self._inner.names.index(name) for name in self._keys]
-        new = self._groups.number(ids[known:][:, places])
+        new = self._groups.number(ids[known:][:, self._key_places])
         self._group_of = np.concatenate([self._group_of, new])
         count = max(len(self._groups), 0 if self._keys else 1)
         grown = count - len(self._there)
@@ -269,9 +272,7 @@ class GroupView(View):
 
     def _evaluated(self, groups: Longs, at: Longs, counts: Counts) -> tuple[Mask, Ids]:
         """Whether each group is there at an evaluation, and its row."""
-        self._by_group.add(self._group_of[self._indexed :].astype(np.int64), self._indexed)
-        self._indexed = len(self._group_of)
-        asked, rows = self._by_group.find(groups)
+        asked, rows = self._members_of(groups)
         many = counts.at_evaluation(rows, at[asked], self._members.counts)
         order = np.argsort(asked, kind="stable")
         asked, rows, many = asked[order], rows[order], many[order]
@@ -311,3 +312,7 @@ class GroupView(View):
             self._group_of = self._groups.keep(kept)[self._group_of]
             self._there, self._result = self._there[kept], self._result[kept]
         self.rebuild()
+
+
+_ADDED = ("COUNT", "SUM", "AVG")
+"""What running totals decide."""

@@ -64,6 +64,43 @@ def test_a_damaged_state_is_refused(cut: int) -> None:
         spaseq.Engine.restore(COUNT, engine.snapshot()[:-cut])
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_the_least_the_greatest_and_the_different_values_are_followed(seed: int) -> None:
+    """MIN, MAX, DISTINCT and doubles of any size, over values that come, go and come again; no order of adding matters."""
+    chance = random.Random(seed)
+    window = chance.choice(["RANGE 4s STEP 2s", "RANGE 3s", "RANGE 3 EVENTS", "LND 0"])
+    head, tail = chance.choice([("?k", "GROUP BY ?k"), ("", "")])
+    query = compile_query(
+        f"PREFIX : <http://e/> SELECT {head} (MIN(?v) AS ?a) (MAX(?v) AS ?b) (COUNT(DISTINCT ?v) AS ?c) (SUM(DISTINCT ?v) AS ?d) "
+        f"(SUM(?v) AS ?e) (AVG(?v) AS ?f) FROM NAMED WINDOW :w ON :s [{window}] "
+        f"WHERE {{ WINDOW :w {{ ?k :p ?x }} OPTIONAL {{ WINDOW :w {{ ?x :v ?v }} }} }} {tail}",
+        "rsepql",
+    )
+    assert "followed incrementally" in query.explain()
+    values = ["1", "-3", "0.5", "1e300", "-1e300", "0.1e0", "3e-320", "7e0", "1e16", '"a"'][: 5 + seed % 6]
+    events, second = [], 0
+    for _ in range(24):
+        second += chance.choice([0, 1, 1, 2])
+        item = f"<http://e/x{chance.randrange(5)}>"
+        text = f"<http://e/k{chance.randrange(2)}> <http://e/p> {item} ."
+        if chance.random() < 0.9:
+            text += f" {item} <http://e/v> {chance.choice(values)} ."
+        triples = frozenset(quad.triple for quad in parse(text.encode(), format=RdfFormat.TURTLE))
+        events.append(GraphEvent("http://e/s", second * 1_000_000, triples))
+    engine, found, pushed = spaseq.Engine(query), [], 0
+    while pushed < len(events):
+        size = chance.choice([1, 2, 8, 24])
+        found += engine.push(events[pushed : pushed + size])
+        pushed += size
+        if chance.random() < 0.3:
+            engine = spaseq.Engine.restore(query, engine.snapshot())
+    found += engine.finish()
+    assert isinstance(query.source, OperatorQuery)
+    assert isinstance(query.source.details, WindowQuery)
+    wanted = window_answers(query.source.details, events)
+    assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_running_totals_are_what_the_reference_adds_up(seed: int) -> None:
     """Integers, decimals of more and more places, errors, unbound values and numbers too large to be added up as they come."""

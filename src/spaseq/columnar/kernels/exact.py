@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from math import isfinite
 from operator import eq, ge, gt, le, lt, ne
 from typing import Final
 
@@ -187,10 +189,34 @@ def _spelled(kind: Kind, number: Decimal) -> Literal:
 def aggregate_numbers(name: str, groups: Sequence[Sequence[Term]]) -> list[Term | None]:
     """SUM or AVG of each group of terms; None is an error."""
     answers = aggregate(f"{name}(?a0)", groups)
+    for place, terms in enumerate(groups):
+        if any(isinstance(term, Literal) and term.datatype.value == XSD + "double" for term in terms):
+            doubles = _doubles(terms)
+            if doubles is not None:
+                answers[place] = _summed_doubles(name, doubles)
     for place, answer in enumerate(answers):
         if answer is None:
             answers[place] = _aggregated(name, groups[place])
     return answers
+
+
+def _doubles(terms: Sequence[Term]) -> list[float] | None:
+    """Numbers as doubles; None if there is something else among them, or something that is not finite."""
+    if not _are_numbers(terms):
+        return None
+    found = [_nearest(term) for term in terms]
+    return found if all(map(isfinite, found)) else None
+
+
+def _summed_doubles(name: str, numbers: Sequence[float]) -> Term:
+    """The exact sum, rounded once: it does not depend on the order of the numbers."""
+    exact = sum(map(Fraction, numbers), Fraction())
+    try:
+        added = float(exact)
+    except OverflowError:
+        added = float("inf") if exact > 0 else float("-inf")
+    text = double_text(added if name == "SUM" else added / len(numbers))
+    return Literal(text, datatype=NamedNode(XSD + "double"))
 
 
 def _aggregated(name: str, terms: Sequence[Term]) -> Term | None:

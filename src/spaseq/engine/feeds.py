@@ -21,7 +21,7 @@ from spaseq.io.survey import Survey
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import Event, GraphEvent, checked_event, checked_instant, localised, warn_of_unit
-from spaseq.model.forms import Stream
+from spaseq.model.forms import EVERY_STREAM, Stream
 from spaseq.settings import settings
 from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
@@ -179,7 +179,7 @@ def pushed_batches(
 
 def plain_event(event: Event | GraphEvent, stream: Stream, dictionary: TermDictionary) -> GraphEvent:
     """The event under its stream's IRI, its blank nodes local; `InvalidArgument` if it is malformed."""
-    if event.stream not in stream.names:
+    if event.stream not in stream.names and stream.iri != EVERY_STREAM:
         raise InvalidArgument(
             f"an event of the stream `{event.stream}` is among those of `{stream.alias}` <{stream.iri}>"
         )

@@ -301,3 +301,11 @@ def test_a_small_run_loads_no_compiler(tmp_path: Path) -> None:
         check=True,
     )
     assert done.stdout == "[]\n"
+
+
+def test_a_query_without_stream_clause_takes_events_of_any_stream() -> None:
+    """The name of an event's stream means nothing to it."""
+    query = spaseq.compile("SELECT ?x { ?x <urn:p> ?y }", language="rsepql")
+    graph = "<urn:a> <urn:p> <urn:b> ."
+    events = [spaseq.Event(name, at, graph, format="turtle") for at, name in enumerate(("one", "two"), 1)]
+    assert [match.instant for match in spaseq.run(query, {"any": events})] == [1]

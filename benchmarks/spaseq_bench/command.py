@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,7 +116,7 @@ def run(
         for benchmark in benchmarks:
             result = measure(benchmark, profile, pool=pool, repeats=repeats, say=_say)
             _say("")
-            results.append(result)
+            results.append(replace(result, commit=commit))
             click.echo(_told(result))
             seconds = time.perf_counter() - began
             book = Book(profile, started, seconds, machine, versions, commit, results)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from spaseq_bench.plots import Bar, Series, bar_chart, line_chart, short
-from spaseq_bench.results import Cell, Result
+from spaseq_bench.results import NO_RATE, Cell, Result
 from spaseq_bench.stages import STAGES
 
 Rows = list[tuple[str, ...]]
@@ -78,7 +78,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
     if not cell.cpu:
         return (cell.at, cell.variant, *[""] * 10, _why(cell))
     memory = f"{cell.memory / 2**20:.0f}" if cell.memory else ""
-    paced = cell.task == "push"
+    paced = cell.task in NO_RATE
     return (
         cell.at,
         cell.variant,
@@ -91,13 +91,13 @@ def _row(cell: Cell) -> tuple[str, ...]:
         f"{cell.peak_runs:,}" if cell.peak_runs else "",
         f"{cell.latency['p50']:.2f}" if "p50" in cell.latency else "",
         f"{cell.latency['p99']:.2f}" if "p99" in cell.latency else "",
-        f"{cell.matches:,}" if cell.task != "parse" else "",
+        f"{cell.matches:,}" if cell.task not in ("parse", "compile") else "",
         _why(cell),
     )
 
 
 def _rate(cell: Cell) -> str:
-    return "" if cell.task == "push" or cell.evaluations else short(cell.quads / cell.seconds)
+    return "" if cell.task in NO_RATE or cell.evaluations else short(cell.quads / cell.seconds)
 
 
 def _why(cell: Cell) -> str:

@@ -137,7 +137,8 @@ def index_page(book: Book) -> str:
     """The first page: what was measured on what, the result of every claim, how to repeat it."""
     holds, fails, undecided = summary(book.results)
     decided = f"Of {holds + fails + undecided} claims {holds} hold, {fails} do not, {undecided} could not be decided."
-    where = f"Profile `{book.profile}`, {book.started}, commit {book.commit or 'unknown'}"
+    commits = dict.fromkeys(result.commit or book.commit or "unknown" for result in book.results)
+    where = f"Profile `{book.profile}`, {book.started}, commit {', '.join(commits)}"
     parts = [
         "# Benchmarks",
         _ABOUT,
@@ -177,9 +178,10 @@ def _circumstances(result: Result) -> str:
     events = _range([cell.events for cell in result.cells])
     triples = _range([cell.quads for cell in result.cells])
     megabytes = _range([round(cell.size / 1e6, 1) for cell in result.cells])
+    measured = f" Measured at commit {result.commit}." if result.commit else ""
     return (
         f"Workload `{result.workload}`: {events} events, {triples} triples with their timestamps, {megabytes} MB. "
-        f"Times are {times}; the machine's load was {result.load:.1f}, the benchmark itself included."
+        f"Times are {times}; the machine's load was {result.load:.1f}, the benchmark itself included.{measured}"
     )
 
 

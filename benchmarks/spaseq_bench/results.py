@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -14,6 +14,8 @@ from spaseq.errors import InvalidArgument
 VERSION = 2
 DERIVED = ("events_per_second", "triples_per_second")
 """What a file says for its readers, though it follows from the rest."""
+NO_RATE = ("push", "compile")
+"""Tasks without a throughput: the pace is set from outside, or nothing is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +72,13 @@ class Cell:
 
     @property
     def events_per_second(self) -> float | None:
-        """The throughput in events; None where the pace was set from outside, or no time counts."""
-        return self.events / self.seconds if self.counts and self.task != "push" else None
+        """The throughput in events; None where the pace was set from outside, nothing is read, or no time counts."""
+        return self.events / self.seconds if self.counts and self.task not in NO_RATE else None
 
     @property
     def triples_per_second(self) -> float | None:
         """The throughput in triples, timestamps included."""
-        return self.quads / self.seconds if self.counts and self.task != "push" else None
+        return self.quads / self.seconds if self.counts and self.task not in NO_RATE else None
 
     @property
     def split(self) -> dict[str, float]:
@@ -154,6 +156,8 @@ class Result:
     claims: list[Verdict]
     paper: list[list[str]] = field(default_factory=list)
     """Numbers of the paper: a name, and a number for every point."""
+    commit: str = ""
+    """Of the project, when it was measured."""
 
     def cell(self, variant: str, at: str) -> Cell | None:
         """The cell of a variant at a point."""
@@ -222,9 +226,13 @@ def _cell(table: dict[str, Any]) -> Cell:
 
 
 def merged(old: Book, new: Book) -> Book:
-    """The new results with the benchmarks of the old ones that they lack."""
+    """The new results with the benchmarks of the old ones that they lack, which keep their commit."""
     fresh = {result.name: result for result in new.results}
-    kept: Sequence[Result] = [result for result in old.results if result.name not in fresh]
+    kept: Sequence[Result] = [
+        replace(result, commit=result.commit or old.commit)
+        for result in old.results
+        if result.name not in fresh
+    ]
     return Book(
         new.profile,
         new.started,

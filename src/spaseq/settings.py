@@ -132,7 +132,7 @@ class Settings:
         4_000, 2, "rows of one batch from which the automaton is compiled at once"
     )
     prepared_rows: int = _threshold(2_000, 2, "rows in total from which it is compiled in the background")
-    initial_runs: int = _threshold(64, 1, "initial capacity of an automaton, in runs")
+    initial_runs: int = _threshold(512, 1, "initial capacity of an automaton, in runs")
     swept_runs: int = _threshold(1 << 12, 2, "runs more than before from which expired ones are dropped")
     checked_rows: int = _threshold(
         1 << 10, 1, "events, rows or matches after which the memory budget is looked at"

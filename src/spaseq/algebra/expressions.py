@@ -185,8 +185,8 @@ def children(node: Expression) -> Iterator[Expression]:
     for name in node.__dataclass_fields__:  # `fields` would make a tuple of them every time
         value = getattr(node, name)
         for part in value if isinstance(value, tuple) else (value,):
-            if is_dataclass(part) and not isinstance(part, (Span, PatternNode, type)):
-                yield part  # type: ignore[misc]
+            if hasattr(part, "__dataclass_fields__") and not isinstance(part, (Span, PatternNode, type)):
+                yield part
 
 
 def walk(node: Expression) -> Iterator[Expression]:

@@ -309,7 +309,8 @@ class _Work:
             for answered in self._session.step(portion):
                 self._sink.write(answered)
                 self._out.flush()
-                show(self.status)
+                if show is not unwatched:  # what it shows is asked of every query
+                    show(self.status)
                 self._run.stop.poll(self._patience)
             self._midway, self._changed = False, True
             if self._session.finished:

@@ -138,7 +138,7 @@ def index_page(book: Book) -> str:
     holds, fails, undecided = summary(book.results)
     decided = f"Of {holds + fails + undecided} claims {holds} hold, {fails} do not, {undecided} could not be decided."
     commits = dict.fromkeys(result.commit or book.commit or "unknown" for result in book.results)
-    where = f"Profile `{book.profile}`, {book.started}, commit {', '.join(commits)}"
+    where = f"Profile `{book.profile}`, {book.started}, commit{'s' if len(commits) > 1 else ''} {', '.join(commits)}"
     parts = [
         "# Benchmarks",
         _ABOUT,

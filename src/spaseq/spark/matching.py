@@ -395,14 +395,14 @@ def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tupl
     """The columns of an events DataFrame that matter, in microseconds, and the syntax of its values."""
     types = {field.name: field.dataType for field in frame.schema.fields}
     columns = []
-    if "time" in types:
-        if not isinstance(types["time"], TimestampType | TimestampNTZType):
+    for name in (name for name in ("time", "start") if name in types):
+        if not isinstance(types[name], TimestampType | TimestampNTZType):
             raise InvalidArgument(
-                f"the column `time` must be a timestamp, not {types['time'].simpleString()}; make one of epoch seconds with "
-                'F.timestamp_seconds("time"), of milliseconds with F.timestamp_millis("time")'
+                f"the column `{name}` must be a timestamp, not {types[name].simpleString()}; make one of epoch seconds with "
+                f'F.timestamp_seconds("{name}"), of milliseconds with F.timestamp_millis("{name}")'
             )
         # One without time zone is taken as Spark casts it: in that of the session.
-        columns.append(F.unix_micros(F.col("time").cast("timestamp")).alias("time"))
+        columns.append(F.unix_micros(F.col(name).cast("timestamp")).alias(name))
     syntax = None
     if "triples" in types:
         if "time" not in types:

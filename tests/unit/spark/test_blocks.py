@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -16,6 +18,7 @@ from spaseq.spark.shuffle.blocks import (
     encode_block,
     encode_instants,
 )
+from spaseq.spark.state.held_blocks import load_block, save_block
 
 
 def block(times: list[int], rows: list[tuple[int, int]], terms: list[str]) -> Block:
@@ -47,6 +50,18 @@ def test_bytes_bring_back_the_same_block() -> None:
     after = decode_block(encode_block(before))
     assert values(after) == values(before) == [(5, "<urn:a>"), (9, None), (9, '"ü"')]
     assert after.streams.dtype == np.int16
+
+
+def test_starts_of_intervals_survive_everything() -> None:
+    """Bytes, a choice of events, blocks of instants beside, and instants of other events."""
+    begun = replace(block([5, 9], [(0, 1), (1, 1)], ["<urn:a>"]), starts=np.array([2, 9], np.int64))
+    assert decode_block(encode_block(begun)).starts.tolist() == [2, 9]
+    assert decode_block(encode_block(begun, encode_instants(np.array([7])))).starts.tolist() == [2, 9, 7]
+    assert begun.take(np.array([1, 0])).starts.tolist() == [9, 2]
+    plain = block([3], [(0, 1)], ["<urn:b>"])
+    assert concat_blocks([plain, begun]).starts.tolist() == [3, 2, 9]
+    assert not len(concat_blocks([plain, plain]).starts)
+    assert load_block(save_block(begun), 1, (0, 1), named=False).starts.tolist() == [2, 9]
 
 
 def test_a_block_of_another_version_is_refused_with_advice() -> None:

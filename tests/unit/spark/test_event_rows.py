@@ -176,3 +176,21 @@ def test_a_bad_row_is_reported_by_its_partition_and_offset(value: str | None) ->
         )
         assert list(rows.batches(batch)) == []
     assert [(each.source, each.position) for each in bad] == [("trades/3", 70), ("trades/3", 71)]
+
+
+def test_a_column_of_starts_makes_interval_events() -> None:
+    """A row without start is an instant; one that starts after its time is bad input."""
+    one = [{"s": "<urn:s>", "p": "<urn:p>", "o": "<urn:o>"}]
+    batch = pa.record_batch(
+        {
+            "time": pa.array([5, 6, 7], pa.int64()),
+            "triples": pa.array([one] * 3, TRIPLES),
+            "start": pa.array([2, None, 8], pa.int64()),
+        }
+    )
+    bad: list[BadInput] = []
+    rows = EventRows(("urn:s",), 0, None, TermDictionary(), ReadOptions(), bad.append, "rows")
+    (events,) = [events for events, _ in rows.batches(batch)]
+    assert events.starts is not None
+    assert (events.starts.tolist(), events.times.tolist()) == ([2, 6], [5, 6])
+    assert [each.reason for each in bad] == ["the start of the row is after its time"]

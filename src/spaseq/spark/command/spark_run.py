@@ -126,9 +126,7 @@ class SparkRun:
         return EventFiles(paths, options.file_format, options.read, BadPolicy(), shown=tuple(shown.items()))
 
     def _check_pipes(self) -> None:
-        """Refuse pipes and interval events, which cannot be read as they would have to be."""
-        if self.request.input.read.ends is not None:
-            raise InvalidArgument("Spark does not read interval events from files: use --engine local")
+        """Refuse pipes that cannot be read as they would have to be."""
         pipes = [path for paths in self.inputs.values() for path in paths if is_pipe(path)]
         if pipes and self.request.follow:
             raise InvalidArgument(

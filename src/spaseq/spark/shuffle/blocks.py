@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
-VERSION: Final = 2
+VERSION: Final = 3
 """The first byte of every block; any change of the layout makes a new one."""
 DIGEST: Final = 32
 """Bytes of an event's digest."""
@@ -47,7 +47,8 @@ class Block:
     """Events with their mappings.
 
     ``names`` and ``digests`` are empty unless the events of matches are asked for. ``pairs`` are the
-    partitions of the events (semantics 1.9): an event's ordinal and a term number per partition variable.
+    partitions of the events (semantics 1.9): an event's ordinal and a term number per partition variable. ``starts`` is where
+    events begin, empty if all are instants.
     """
 
     times: Longs
@@ -59,6 +60,7 @@ class Block:
     pairs: Mappings
     gpms: tuple[Mappings, ...]
     terms: pa.LargeStringArray
+    starts: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.times)
@@ -68,7 +70,7 @@ class Block:
         """The size of all columns."""
         rows = sum(part.event.nbytes + part.terms.nbytes for part in (self.pairs, *self.gpms))
         columns = self.times.nbytes + self.streams.nbytes + self.arrivals.nbytes + self.names.nbytes
-        return int(rows + columns + self.digests.nbytes + self.terms.nbytes)
+        return int(rows + columns + self.digests.nbytes + self.terms.nbytes + self.starts.nbytes)
 
     @property
     def first(self) -> int:
@@ -93,6 +95,7 @@ class Block:
             digests=self.digests[events] if len(self.digests) else self.digests,
             pairs=_moved(self.pairs, place),
             gpms=tuple(_moved(rows, place) for rows in self.gpms),
+            starts=self.starts[events] if len(self.starts) else self.starts,
         )
 
     def in_order(self) -> Block:
@@ -150,7 +153,15 @@ def concat_blocks(blocks: Sequence[Block]) -> Block:
         rows([block.pairs for block in blocks]),
         tuple(rows([block.gpms[gpm] for block in blocks]) for gpm in range(len(blocks[0].gpms))),
         pa.concat_arrays([block.terms for block in blocks]),
+        _starts(blocks),
     )
+
+
+def _starts(blocks: Sequence[Block]) -> Longs:
+    """Where the events of all blocks begin; nothing if they are instants."""
+    if not any(len(block.starts) for block in blocks):
+        return np.zeros(0, np.int64)
+    return np.concatenate([block.starts if len(block.starts) else block.times for block in blocks])
 
 
 # --- bytes --------------------------------------------------------------------------------------
@@ -174,12 +185,14 @@ def encode_block(block: Block, ticks: bytes = b"") -> bytes:
         len(block.terms),
         len(texts["texts"]),
         len(ticks),
+        len(block.starts),
     )
     head = np.array([VERSION, *sizes, len(tables), *chain.from_iterable(shapes)], np.int64)
     cells: list[_Column] = [cell for table in tables for cell in (table.event, table.terms)]
     columns: list[_Column] = [
         block.times,
         block.arrivals,
+        block.starts,
         *cells,
         block.names,
         lengths,
@@ -197,9 +210,9 @@ def decode_block(data: bytes | memoryview) -> Block:
             f"a block of version {data[0]} was found, this release reads version {VERSION}; finish the run with "
             "the release that wrote it, or start again with a new checkpoint"
         )
-    events, names, digests, terms, texts, ticks, tables = np.frombuffer(data, np.int64, 7, 8).tolist()
-    shapes = np.frombuffer(data, np.int64, 2 * tables, 64).reshape(-1, 2).tolist()
-    at = 64 + 16 * tables
+    events, names, digests, terms, texts, ticks, begun, tables = np.frombuffer(data, np.int64, 8, 8).tolist()
+    shapes = np.frombuffer(data, np.int64, 2 * tables, 72).reshape(-1, 2).tolist()
+    at = 72 + 16 * tables
 
     def column(kind: type[np.generic], count: int) -> _Column:
         nonlocal at
@@ -207,7 +220,7 @@ def decode_block(data: bytes | memoryview) -> Block:
         at += found.nbytes
         return found
 
-    times, arrivals = column(np.int64, events), column(np.int64, events)
+    times, arrivals, starts = (column(np.int64, count) for count in (events, events, begun))
     rows = [
         Mappings(column(np.int32, count), column(np.int32, count * width).reshape(count, width))
         for width, count in shapes
@@ -219,7 +232,7 @@ def decode_block(data: bytes | memoryview) -> Block:
     written = pa.LargeStringArray.from_buffers(
         terms, pa.py_buffer(ends), pa.py_buffer(column(np.uint8, texts))
     )
-    found = Block(times, streams, arrivals, named, digested, rows[0], tuple(rows[1:]), written)
+    found = Block(times, streams, arrivals, named, digested, rows[0], tuple(rows[1:]), written, starts)
     return _with_ticks(found, decode_instants(data[at : at + ticks])) if ticks else found
 
 
@@ -236,6 +249,7 @@ def _with_ticks(block: Block, ticks: Longs) -> Block:
         digests=np.concatenate([block.digests, np.zeros((len(ticks), DIGEST), np.uint8)])
         if len(block.digests)
         else block.digests,
+        starts=np.concatenate([block.starts, ticks]) if len(block.starts) else block.starts,
     )
 
 

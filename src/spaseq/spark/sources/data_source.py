@@ -24,6 +24,7 @@ from pyspark.sql.streaming.datasource import (
     ReadMaxFiles,
     SupportsTriggerAvailableNow,
 )
+from pyspark.sql.types import StructField, StructType, TimestampType
 
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.engine.clocks import wall_microseconds
@@ -57,12 +58,11 @@ from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from pyspark.sql.types import StructType
 
     from spaseq.engine.follow import Watch
 
 OPTIONS: Final = (
-    "path", "paths", "format", "timestampPredicate", "timeUnit", "triplesPerEvent", "layout", "onBadInput", "quarantine",
+    "path", "paths", "format", "timestampPredicate", "startPredicate", "endPredicate", "timeUnit", "triplesPerEvent", "layout", "onBadInput", "quarantine",
     "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
     "settle", "idleAfter",
 )  # fmt: skip
@@ -108,6 +108,8 @@ class SourceOptions:
             cast(TimeUnit, given.get("timeUnit", "ms")),
             None if per_event is None else _number("triplesPerEvent", per_event),
             layout=cast(Layout, given.get("layout", "auto")),
+            start_predicate=given.get("startPredicate"),
+            end_predicate=given.get("endPredicate"),
         )
         quarantine = given.get("quarantine")
         policy = bad_policy(given.get("onBadInput", "fail"), quarantine)
@@ -163,7 +165,11 @@ class RdfDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns of events, or of parts of files."""
-        return PARTS if SourceOptions.of(self._given()).parts else EVENTS
+        options = SourceOptions.of(self._given())
+        if options.parts:
+            return PARTS
+        begun = [StructField("start", TimestampType())] if options.files.options.ends is not None else []
+        return StructType([*EVENTS.fields, *begun])
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """A reader of all files that are there."""
@@ -208,7 +214,7 @@ class _Reads:
                 bad(each)
             yield from event_rows(partition.splits, files, bad)
         if partition.promise is not None:
-            yield promise_row(partition.promise)
+            yield promise_row(partition.promise, files)
 
 
 class RdfReader(_Reads, DataSourceReader):

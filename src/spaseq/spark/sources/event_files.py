@@ -118,6 +118,8 @@ class EventFiles:
             "paths": json.dumps(self.paths),
             "format": self.file_format,
             "timestampPredicate": options.timestamp_predicate,
+            "startPredicate": options.start_predicate,
+            "endPredicate": options.end_predicate,
             "timeUnit": options.time_unit,
             "triplesPerEvent": options.triples_per_event,
             "layout": options.layout,
@@ -134,6 +136,8 @@ def read_events(
     *,
     format: str | None = None,  # noqa: A002 - the public name
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
+    start_predicate: str | None = None,
+    end_predicate: str | None = None,
     time_unit: TimeUnit = "ms",
     triples_per_event: int | None = None,
     layout: Layout = "auto",
@@ -146,6 +150,8 @@ def read_events(
     idle_after: str | int | None = None,
 ) -> DataFrame:
     """The events of files, directories or globs: ``time, triples, graph, source, position, promise``.
+
+    With ``start_predicate`` and ``end_predicate`` there is a column ``start``, NULL for an instant.
 
     Options as on the command line. ``on_bad_input`` is ``fail``, ``skip`` or ``quarantine``, which needs ``quarantine``, a
     directory that all workers see; without it `match` decides, which reads the files itself, and otherwise bad input fails. The layout
@@ -164,7 +170,14 @@ def read_events(
             '`layout="dataset"` needs whole files, and `streaming=True` takes them as they come'
         )
     known: Layout = "stream" if streaming else layout
-    options = ReadOptions(timestamp_predicate, time_unit, triples_per_event, layout=known)
+    options = ReadOptions(
+        timestamp_predicate,
+        time_unit,
+        triples_per_event,
+        layout=known,
+        start_predicate=start_predicate,
+        end_predicate=end_predicate,
+    )
     paths = tuple(dict.fromkeys(map(one_name, _strings(path))))
     if any(map(is_store, paths)):
         reach_stores(spark)
@@ -380,14 +393,19 @@ def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterat
     for split in splits:
         report = with_cure(placed(bad, split), files.cure(split))
         for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
-            yield _rows(events, dictionary, split)
+            rows = _rows(events, dictionary, split)
+            if options.ends is not None:
+                starts = pa.nulls(len(events), INSTANT) if events.starts is None else events.starts
+                rows = rows.append_column("start", pa.array(starts, INSTANT))
+            yield rows
 
 
-def promise_row(promise: Promise) -> pa.RecordBatch:
+def promise_row(promise: Promise, files: EventFiles) -> pa.RecordBatch:
     """The row that is no event but announces that nothing earlier will follow: its time, and no triples."""
     kinds = (ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
     arrays = [pa.array([promise.time], INSTANT), *(pa.nulls(1, kind) for kind in kinds), pa.array([True])]
-    return pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
+    rows = pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
+    return rows if files.options.ends is None else rows.append_column("start", pa.nulls(1, INSTANT))
 
 
 def _rows(events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.RecordBatch:

@@ -60,7 +60,8 @@ class Promises:
 
 
 class EventRows:
-    """Reads Arrow batches with the columns ``time``, ``triples`` or ``value``, and perhaps ``graph``, ``stream``, ``promise``.
+    """Reads Arrow batches with the columns ``time``, ``triples`` or ``value``, and perhaps ``graph``, ``start``, ``stream``,
+    ``promise``.
 
     Where the columns ``origin`` and ``position`` say where rows come from, such as a partition of Kafka and an offset, bad
     rows are reported by them.
@@ -97,6 +98,8 @@ class EventRows:
             if len(rows):
                 read = self._triples if "triples" in batch.schema.names else self._values
                 events, places = read(part, stream, rows + first)
+                if "start" in batch.schema.names:
+                    events, places = self._begun(events, places, batch.column("start"), first)
                 if len(events):
                     yield events, places
 
@@ -135,6 +138,21 @@ class EventRows:
             self._bad(reason, first + int(rows[row]), "")
         kept: npt.NDArray[np.intp] = rows[~empty & ~promise]
         return kept
+
+    def _begun(
+        self, events: EventBatch, places: Longs, column: pa.Array, first: int
+    ) -> tuple[EventBatch, Longs]:
+        """The events with the starts of their rows; one that begins after its time is bad, one without start an instant."""
+        given = column.take(pa.array(places - first))
+        missing = given.is_null().to_numpy(zero_copy_only=False)
+        starts = np.where(missing, events.times, given.fill_null(0).to_numpy(zero_copy_only=False))
+        late = starts > events.times
+        for event in np.flatnonzero(late).tolist():
+            self._bad("the start of the row is after its time", int(places[event]), "")
+        kept = np.flatnonzero(~late & (starts >= FIRST_INSTANT))
+        for event in np.flatnonzero(~late & (starts < FIRST_INSTANT)).tolist():
+            self._bad("the start of the row lies outside the years 1 to 9999", int(places[event]), "")
+        return replace(events, starts=starts.astype(np.int64)).take(kept), places[kept]
 
     # --- a serialised graph per row -------------------------------------------------------------
 

@@ -190,6 +190,7 @@ class Mapper:
             for table, columns, part in zip(tables, task.columns, parts[1:], strict=True)
         ]
         times, streams, arrivals = batch.times[events], batch.streams[events], own.arrivals[events]
+        starts = np.zeros(0, np.int64) if batch.starts is None else batch.starts[events]
         blocks, used = [], []
         for at in range(len(by_bucket.buckets)):
             here = by_bucket.events_of(at)
@@ -207,7 +208,7 @@ class Mapper:
             digested = digests[here] if self.job.provenance else digests
             first, *others = mappings
             columns = times[here], streams[here], arrivals[here], numbers[0], digested, first, tuple(others)
-            blocks.append(Block(*columns, _NO_TERMS))
+            blocks.append(Block(*columns, _NO_TERMS, starts[here] if len(starts) else starts))
         if not blocks:
             return
         texts = local_texts(self.dictionary, np.concatenate(used), own.place)

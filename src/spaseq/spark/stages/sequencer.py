@@ -125,6 +125,7 @@ class Sequencer:
             gpm.name: MappingTable(
                 rows.event.astype(np.int64),
                 {name: ids[rows.terms[:, column]] for column, name in enumerate(columns)},
+                block.starts[rows.event] if len(block.starts) else None,
             )
             for gpm, columns, rows in zip(program.gpms, self.task.columns, block.gpms, strict=True)
         }

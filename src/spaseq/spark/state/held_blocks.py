@@ -35,6 +35,8 @@ def save_block(block: Block) -> bytes:
     }
     for number, rows in enumerate((block.pairs, *block.gpms)):
         arrays |= {f"event.{number}": rows.event, f"rows.{number}": rows.terms}
+    if len(block.starts):
+        arrays["starts"] = block.starts
     return pack({}, arrays)
 
 
@@ -56,9 +58,11 @@ def load_block(data: bytes, streams: int, widths: Sequence[int], *, named: bool)
             (f"rows.{number}", Field(np.int32, (f"rows {number}", width), (0, "ids"))),
         )
     }
+    if "starts" in arrays:
+        tables["starts"] = _FIELDS["times"]
     check_arrays(arrays, {**_FIELDS, **tables}, sizes)
     rows = [Mappings(arrays[f"event.{number}"], arrays[f"rows.{number}"]) for number in range(len(widths))]
     return Block(
         arrays["times"], arrays["streams"], arrays["arrivals"], arrays["names"], arrays["digests"],
-        rows[0], tuple(rows[1:]), unpacked_terms(arrays),
+        rows[0], tuple(rows[1:]), unpacked_terms(arrays), arrays.get("starts", np.zeros(0, np.int64)),
     )  # fmt: skip

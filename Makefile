@@ -6,7 +6,7 @@ PYTEST := $(PY) -m pytest
 PARALLEL := -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-small fuzz scale check test-all format format-check lint types imports sizes docs bench bench-against goldens doctor clean java
+.PHONY: help setup demo test test-small fuzz scale faults check test-all format format-check lint types imports sizes docs bench bench-against goldens doctor clean java
 
 help: ## list the targets
 	@echo "spaseq: complex event processing over streams of RDF graphs. The targets:"
@@ -33,6 +33,9 @@ fuzz: java setup ## run the properties with fresh seeds: make fuzz SECONDS=600
 
 scale: java setup ## run the scale job, for hours: make scale SCALE="--events 100000 --kills-local 5"
 	@PYTHONPATH=tests $(PY) tests/scale/run.py --json scale-report.json $(SCALE)
+
+faults: java setup ## run the fault job, for an hour or two: make faults FAULTS="--runs 100 --seed 2"
+	@PYTHONPATH=tests $(PY) tests/faults/run.py --json faults-report.json $(FAULTS)
 
 check: setup format-check lint types imports sizes ## the gate before a commit: format, lint, types, imports, sizes, unit and spec tests
 	@$(PYTEST) -q $(PARALLEL) -m "not slow and not spark" --ignore=tests/properties --ignore=tests/hosts

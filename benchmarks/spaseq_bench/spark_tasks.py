@@ -9,19 +9,26 @@ minute, as they are while other variants have their turn, so every measured run 
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from spaseq.engine.notices import silent
+from spaseq.engine.request import RunReport
 from spaseq.settings import changed_settings
 from spaseq_bench.tasks import Job, Outcome, Round, percentiles, request_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from spaseq.spark.command.spark_run import SparkRun
+
+STAMP: Final = b"<http://www.w3.org/ns/prov#generatedAtTime>"
 
 
 def spark_task(job: Job) -> Round:
@@ -39,6 +46,11 @@ def spark_task(job: Job) -> Round:
 
     warm = int(job["params"].get("warm", 0))
     buckets = int(job["params"]["buckets"]) if "buckets" in job["params"] else None
+
+    records: Path | None = None
+    if job["params"].get("records") is True:
+        (file,) = (Path(path) for path in job["streams"].values())
+        records = write_records(file, Path(job["output"]).with_suffix(".records"))
 
     def once() -> Outcome:
         for _ in range(warm):
@@ -62,6 +74,8 @@ def spark_task(job: Job) -> Round:
                     batches = MicroBatches(run, spark, folder / "checkpoint", stack)
                     report = batches.run()
                 latency = percentiles(batches.seconds[1:])  # the first one starts the query
+            elif records is not None:
+                report = run_records(run, spark, records, folder)
             else:
                 report = run.run_in(spark, folder)
             took = {"wall": time.perf_counter() - wall, "cpu": tree_seconds() - cpu}
@@ -69,6 +83,43 @@ def spark_task(job: Job) -> Round:
             return {**took, **counts, "latency": latency}
 
     return once
+
+
+def write_records(file: Path, folder: Path) -> Path:
+    """The events of an N-Quads file, whose timestamps come first, as records: Parquet with a column ``value``."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    schema, lines, values = pa.schema([("value", pa.binary())]), list[bytes](), list[bytes]()
+    with file.open("rb") as source, pq.ParquetWriter(folder / "records.parquet", schema) as writer:
+        for line in source:
+            if STAMP in line and lines:
+                values.append(b"".join(lines))
+                lines = []
+            if line.strip() and not line.startswith(b"#"):
+                lines.append(line)
+            if len(values) == 50_000:
+                writer.write_batch(pa.record_batch([pa.array(values, pa.binary())], schema))
+                values = []
+        writer.write_batch(pa.record_batch([pa.array([*values, b"".join(lines)], pa.binary())], schema))
+    return folder
+
+
+def run_records(run: SparkRun, spark: SparkSession, records: Path, folder: Path) -> RunReport:
+    """The run with a DataFrame of records in place of its files."""
+    from spaseq.spark.command.run_output import Writing
+
+    run.outgoing.prepare(resumed=False)
+    with ExitStack() as inner:  # the output is closed before it is sent
+        writing = Writing(run.request, run.names, run.format, run.outgoing, inner, None, silent)
+        (stream,) = run.inputs
+        answers = run.answers({stream: spark.read.parquet(str(records))}, folder / "work", format="nquads")
+        writing.take(folder / "work", 0, run.write(answers, folder / "work"))
+        writing.finish()
+    run.outgoing.finished()
+    return RunReport(writing.status)
 
 
 @contextmanager

@@ -4,25 +4,22 @@ from __future__ import annotations
 
 import os
 import random
-import re
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
 import pytest
 from pyoxigraph import Literal, NamedNode, Triple
 
 import spaseq
 from spaseq.model.events import GraphEvent
+from support.clusters import Cluster, running_cluster
 from support.event_files import nquads
 from support.processes import SPASEQ, Process
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-SPARK_CLASS = str(Path(pyspark.__file__).parent / "bin" / "spark-class")
 EX = "http://ex.org/"
 QUERY = """PREFIX : <http://ex.org/>
 SELECT ?k ?v ?w WITHIN 20 SECONDS FROM STREAM S <http://ex.org/s> WHERE {
@@ -31,49 +28,11 @@ SELECT ?k ?v ?w WITHIN 20 SECONDS FROM STREAM S <http://ex.org/s> WHERE {
 }"""
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """A worker with one core and a folder of its own."""
-
-    process: Process
-    folder: Path
-
-    @property
-    def has_mapped(self) -> bool:
-        """True if a task of the stage before the shuffle has ended here."""
-        return any(self.folder.rglob("shuffle_*.data"))
-
-
-@dataclass(frozen=True, slots=True)
-class Cluster:
-    """A master and its workers."""
-
-    url: str
-    workers: list[Worker]
-
-
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    """Started for one test, on ports that the system chooses."""
-    where = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
-    environment = {"PYTHONPATH": "", "SPARK_DAEMON_MEMORY": "256m"}
-    with Process([SPARK_CLASS, "org.apache.spark.deploy.master.Master", *where], environment) as master:
-        master.wait_for(lambda: "New state: ALIVE" in master.err)
-        found = re.search(r"spark://127\.0\.0\.1:\d+", master.err)
-        assert found is not None
-        workers: list[Worker] = []
-        try:
-            for number in range(2):
-                folder = tmp_path / f"worker{number}"
-                arguments = ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / "work")]
-                local = {"SPARK_LOCAL_DIRS": str(folder / "local"), "SPARK_WORKER_DIR": str(folder / "work")}
-                command = [SPARK_CLASS, "org.apache.spark.deploy.worker.Worker", *where, *arguments]
-                workers.append(Worker(Process([*command, found[0]], {**environment, **local}), folder))
-            master.wait_for(lambda: master.err.count("Registering worker") == 2)
-            yield Cluster(found[0], workers)
-        finally:
-            for worker in workers:
-                worker.process.__exit__(None, None, None)
+    """Started for one test."""
+    with running_cluster(tmp_path) as found:
+        yield found
 
 
 @pytest.fixture

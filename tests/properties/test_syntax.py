@@ -9,6 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spaseq.errors import QueryError
+from spaseq.languages.epsparql.dialect import parse_epsparql
+from spaseq.languages.epsparql.printer import format_epsparql
+from spaseq.languages.epsparql.tree import EpsparqlFile
 from spaseq.languages.rsepql.dialect import parse_rsepql
 from spaseq.languages.rsepql.printer import format_rsepql
 from spaseq.languages.rsepql.tree import RsepqlQuery
@@ -17,6 +20,7 @@ from spaseq.languages.spaseq.dialect import parse
 from spaseq.languages.spaseq.tree import SpaseqQuery
 from spaseq.syntax import format_query, parse_sparql
 from spaseq.syntax.ast import SparqlQuery
+from support.epsparql_strategies import broken_epsparql_texts, epsparql_files
 from support.rsepql_strategies import broken_rsepql_texts, rsepql_queries
 from support.strategies import broken_texts, sparql_queries, spaseq_queries
 
@@ -24,6 +28,7 @@ PARSERS: dict[str, tuple[Any, Any]] = {
     "spaseq": (parse, printer.format_query),
     "sparql": (parse_sparql, format_query),
     "rsepql": (parse_rsepql, format_rsepql),
+    "epsparql": (parse_epsparql, format_epsparql),
 }
 """How the text of a language becomes a tree, and how the tree is printed."""
 FEWER = settings(max_examples=settings.default.max_examples // 2)
@@ -62,6 +67,22 @@ def test_a_printed_query_over_windows_parses_to_the_same_tree(query: RsepqlQuery
 def test_a_damaged_query_over_windows_parses_or_gives_a_located_error(text: str) -> None:
     """No deletion or swap of tokens makes the parser crash or lose its place."""
     _parses_or_is_located(text, dialect="rsepql")
+
+
+@FEWER
+@given(epsparql_files())
+def test_a_printed_file_of_epsparql_parses_to_the_same_tree(file: EpsparqlFile) -> None:
+    """``parse(print(ast)) == ast`` over chains, rules and time functions, and printing again gives the same text."""
+    text = format_epsparql(file)
+    assert parse_epsparql(text) == file
+    assert format_epsparql(parse_epsparql(text)) == text
+
+
+@FEWER
+@given(broken_epsparql_texts())
+def test_a_damaged_file_of_epsparql_parses_or_gives_a_located_error(text: str) -> None:
+    """No deletion or swap of tokens makes the parser crash or lose its place."""
+    _parses_or_is_located(text, dialect="epsparql")
 
 
 @given(broken_texts(dialect="spaseq"))

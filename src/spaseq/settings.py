@@ -203,6 +203,9 @@ class Settings:
     cluster_tasks: int = _threshold(
         16, 3, "tasks at a time that a run on a cluster plans for at least, however few executors are there"
     )
+    compacted_entries: int = _threshold(
+        10, 2, "micro-batches after which a log of files is written as one list"
+    )
     warm_jobs: int = _threshold(
         4, 1, "queries of one session whose dictionaries and background graphs a worker keeps"
     )

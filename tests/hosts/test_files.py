@@ -21,7 +21,7 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.growing import Cut
 from spaseq.spark.command.problems import problem_of
 from spaseq.spark.sources.bad_events import quarantined
-from spaseq.spark.sources.data_source import Offset
+from spaseq.spark.sources.offsets import Offset
 
 pytestmark = pytest.mark.spark
 

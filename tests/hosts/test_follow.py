@@ -91,7 +91,7 @@ def test_growing_files_are_read_on_and_time_goes_by_the_streams_that_speak(tmp_p
 
 def _taken(folder: Path) -> list[tuple[str, int]]:
     """How many events of every file the micro-batches that have ended took, by their lines."""
-    from spaseq.spark.sources.data_source import Offset
+    from spaseq.spark.sources.offsets import Offset
 
     commits = [int(file.name) for file in (folder / "points/spark/commits").glob("*") if file.name.isdigit()]
     if not commits:

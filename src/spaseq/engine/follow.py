@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -42,6 +43,8 @@ class Look:
     """Files that were read and are not what they were."""
     unfinished: tuple[str, ...] = ()
     """Files that have come to stand still in the middle of an event."""
+    forgotten: frozenset[tuple[str, str]] = frozenset()
+    """Files that were read and are gone, or so old that they are passed over."""
 
 
 @dataclass(slots=True)
@@ -71,7 +74,8 @@ class Watch:
     """Looks for news in the files of some streams.
 
     ``settle`` is the time in microseconds after which a file that stands still is taken to be complete; None: every
-    file is complete as it is found.
+    file is complete as it is found. Files that are more than ``max_age`` microseconds older than the latest are passed over. With
+    ``forget`` the bookmarks of those, and of files that are gone, are dropped.
     """
 
     def __init__(
@@ -80,13 +84,17 @@ class Watch:
         options: InputOptions,
         settle: int | None,
         marks: Iterable[Bookmark] = (),
+        max_age: int | None = None,
         clock: Callable[[], float] = time.time,
+        *,
+        forget: bool = False,
     ) -> None:
         self.given = [(stream, [path for path in paths if not is_pipe(path)]) for stream, paths in given]
         self.given = [(stream, paths) for stream, paths in self.given if paths]
         """Files, directories and globs by stream; pipes are followed in another way (`spaseq.engine.live`)."""
         self._options = options
         self._settle = None if settle is None else settle / 1_000_000
+        self._max_age, self._forget = max_age, forget
         self._clock = clock
         self._seen: dict[tuple[str, str], _Seen] = {}
         self.marks = {mark.key: mark for mark in marks}
@@ -99,14 +107,38 @@ class Watch:
     def look(self) -> Look:
         """What is new; the bookmarks stay where they are until `keep`."""
         found = _Found()
+        forgotten: set[tuple[str, str]] = set()
         for stream, paths in self.given:
-            sources = dict.fromkeys(source for path in paths for source in self._present(path))
+            sources = self._young(dict.fromkeys(source for path in paths for source in self._present(path)))
+            if self._forget:
+                names = {source.name for source in sources}
+                forgotten |= {key for key in self.marks if key[0] == stream.iri and key[1] not in names}
             spans = [
                 span for source in sources if (span := self._news(stream.iri, source, found)) is not None
             ]
             if spans:
                 found.files.append(StreamFiles(stream, tuple(spans)))
-        return Look(tuple(found.files), tuple(found.marks), tuple(found.lost), tuple(found.unfinished))
+        for key in forgotten:
+            self.marks.pop(key, None)
+            self._seen.pop(key, None)
+        return Look(
+            tuple(found.files),
+            tuple(found.marks),
+            tuple(found.lost),
+            tuple(found.unfinished),
+            frozenset(forgotten),
+        )
+
+    def _young(self, sources: Iterable[Source]) -> list[Source]:
+        """The files that are not too old."""
+        if self._max_age is None:
+            return list(sources)
+        known = []
+        for source in sources:
+            with suppress(FileNotFoundError):  # gone again
+                known.append((source, source.path.stat().st_mtime_ns))
+        latest = max((changed for _, changed in known), default=0)
+        return [source for source, changed in known if changed >= latest - self._max_age * 1000]
 
     def sources(self) -> list[Source]:
         """The files that there are."""

@@ -12,7 +12,7 @@ import pytest
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.io.growing import Cut
 from spaseq.operators.saved_state import IncompatibleState
-from spaseq.spark.sources.data_source import Offset
+from spaseq.spark.sources.offsets import Offset
 
 MARK = Bookmark("", "/in/0.nq", Cut(70, 2), 90, "tail")
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from spaseq.io.sources import Source
     from spaseq.spark.command.spark_run import SparkRun
 
+FILES: Final = "files"
+"""Which files were taken, in the checkpoint directory, by the number of the stream."""
 LOOK: Final = "1 second"
 """How often followed directories are looked at."""
 
@@ -106,9 +108,10 @@ class MicroBatches:
                 layout=read.layout,
                 settle=request.settle,
                 idle_after=request.idle_after,
+                file_log=self._folder / FILES / f"{number}",
                 **self._run.options(self._folder),
             )
-            for iri, paths in self._run.inputs.items()
+            for number, (iri, paths) in enumerate(self._run.inputs.items())
         }
         more = {"lateness": request.input.lateness or 0, "idle_after": request.idle_after, "ticks": True}
         return frames, more

@@ -1,19 +1,18 @@
 """``format("rdf")``: event files as a Spark data source, for batches and for streams (docs/reference/event-formats.md).
 
-A stream's offset says how far every file was read, so a restarted query reads the same parts of files again and no
-other source of truth is needed. How files that grow are read is described in `spaseq.engine.follow`. An offset also holds the
+A stream's offset says how far every file was read, or which entry of a log does (`spaseq.spark.sources.offsets`), so a restarted query
+reads the same parts of files again. How files that grow are read is described in `spaseq.engine.follow`. An offset also holds the
 wall clock, so that a repeated micro-batch decides alike what depends on it.
 """
 
 from __future__ import annotations
 
-import base64
 import json
-import zlib
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -35,8 +34,6 @@ from spaseq.io.cuts import cut_after
 from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, source_of
-from spaseq.model.packing import LARGEST, whole_number
-from spaseq.operators.saved_state import taking_up
 from spaseq.spark.shared_folder import bad_policy
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import (
@@ -50,10 +47,11 @@ from spaseq.spark.sources.event_files import (
     promise_row,
     splittable,
 )
+from spaseq.spark.sources.offsets import FileLog, Offset, Taken, between
 from spaseq.spark.sources.schedule import Schedule
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import TaskPlace
-from spaseq.stores import StoreAccess, one_name
+from spaseq.stores import StoreAccess, StorePath, one_name, place_of
 from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
@@ -61,10 +59,13 @@ if TYPE_CHECKING:
 
     from spaseq.engine.follow import Watch
 
+Clean: TypeAlias = Literal["off", "delete", "archive"]
+CLEAN: Final = get_args(Clean)
+
 OPTIONS: Final = (
     "path", "paths", "format", "timestampPredicate", "startPredicate", "endPredicate", "timeUnit", "triplesPerEvent", "layout", "onBadInput", "quarantine",
     "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
-    "settle", "idleAfter",
+    "settle", "idleAfter", "fileLog", "maxFileAge", "cleanSource", "sourceArchiveDir",
 )  # fmt: skip
 
 
@@ -89,6 +90,14 @@ class SourceOptions:
     """Microseconds without change after which a file is taken to be complete."""
     idle_after: int | None = None
     """Microseconds of silence after which the stream says that it is idle."""
+    file_log: str | None = None
+    """A directory for what was taken, so that offsets stay small."""
+    max_age: int | None = None
+    """Microseconds before the latest file beyond which files are passed over and forgotten."""
+    clean: Clean = "off"
+    """What becomes of files that were read to their end."""
+    archive: str | None = None
+    """Where such files are moved."""
 
     @staticmethod
     def of(given: Mapping[str, str]) -> SourceOptions:
@@ -130,7 +139,19 @@ class SourceOptions:
             _number("partBytes", given["partBytes"]) if "partBytes" in given else None,
             _number("settle", given.get("settle", str(SETTLE)), 0),
             _number("idleAfter", given["idleAfter"], 0) if "idleAfter" in given else None,
+            given.get("fileLog"),
+            _number("maxFileAge", given["maxFileAge"]) if "maxFileAge" in given else None,
+            *_cleaning(given),
         )
+
+
+def _cleaning(given: Mapping[str, str]) -> tuple[Clean, str | None]:
+    clean, archive = given.get("cleanSource", "off"), given.get("sourceArchiveDir")
+    if clean not in CLEAN:
+        raise InvalidArgument(f"the option `cleanSource` is one of {', '.join(CLEAN)}, not `{clean}`")
+    if (clean == "archive") != (archive is not None):
+        raise InvalidArgument("`cleanSource` is `archive` if there is a `sourceArchiveDir`, and only then")
+    return cast(Clean, clean), archive
 
 
 def _number(name: str, text: str, least: int = 1) -> int:
@@ -248,10 +269,25 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         """Up to where files can be read that were not, in the order in which they are taken."""
         self._fixed = options.finite
         self._silent_since: int | None = None
+        self._log = None if options.file_log is None else FileLog(place_of(options.file_log))
+        self._forgotten: set[str] = set()
+        self._done: dict[str, Any] | None = None
+        """The last offset that Spark has committed."""
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Nothing was taken."""
-        return Offset().to_dict()
+        return Offset(entry=None if self._log is None else 0).to_dict()
+
+    def _known(self, start: dict[str, Any]) -> Offset:
+        """An offset with all files it stands for."""
+        offset = Offset.from_dict(start)
+        if offset.entry is None:
+            return offset
+        if self._log is None:
+            raise InvalidArgument(
+                "the checkpoint of this query counts on a log of files: say `file_log=` (the option `fileLog`) as before"
+            )
+        return replace(offset, marks=self._log.marks(offset.entry))
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The limit that the options ask for; a second one is kept to as well."""
@@ -267,14 +303,20 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """How far the next micro-batch goes."""
-        offset = Offset.from_dict(start)
+        offset = self._known(start)
         self._look(offset)
         marks = self._taken(offset, None if isinstance(limit, ReadAllAvailable) else self.options)
         ended = offset.ended or (self._fixed and self.options.finite and not self._waiting)
         now = wall_microseconds()
         if marks or ended != offset.ended or self._turns_idle(now):
             self._silent_since = now if marks else None
-            return Offset({**offset.marks, **marks}, ended, now).to_dict()
+            kept = {path: mark for path, mark in offset.marks.items() if path not in self._forgotten}
+            if offset.entry is None:
+                return Offset({**kept, **marks}, ended, now).to_dict()
+            assert self._log is not None
+            taken = {path: (mark, offset.marks.get(path)) for path, mark in marks.items()}
+            self._log.add(offset.entry, taken, self._forgotten)
+            return Offset({}, ended, now, offset.entry + 1).to_dict()
         return start
 
     def _look(self, offset: Offset) -> None:
@@ -286,6 +328,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             return
         found = self._watch.look()
         self._watch.keep(found.marks)
+        self._forgotten |= {path for _, path in found.forgotten}
         spans = [span for each in found.files for span in each.sources]
         changed = {} if self._fixed else {span.name: span.path.stat().st_mtime_ns for span in spans}
         for mark in (*found.lost, *sorted(found.marks, key=lambda mark: changed.get(mark.path, 0))):
@@ -303,7 +346,9 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             settle = None if self.options.finite else 0
             files.found()
         options = InputOptions(files.options, files.file_format)
-        return Watch([(Stream("", ""), files.paths)], options, settle, offset.marks.values())
+        forget = self.options.max_age is not None or self.options.clean != "off"
+        given = [(Stream("", ""), files.paths)]
+        return Watch(given, options, settle, offset.marks.values(), self.options.max_age, forget=forget)
 
     def _taken(self, offset: Offset, limits: SourceOptions | None) -> dict[str, Bookmark]:
         """Up to where files are read in the next micro-batch."""
@@ -339,8 +384,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         """What lies between two offsets."""
         first, last = Offset.from_dict(start), Offset.from_dict(end)
         splits, lost = [], []
-        for path, mark in last.marks.items():
-            before = first.marks.get(path)
+        for path, (mark, before) in self._between(first, last).items():
             if mark.lost and (before is None or not before.lost):
                 lost.append(mark.loss)
             elif before is None or before.cut.byte != mark.cut.byte:
@@ -352,6 +396,11 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             tasks.append(PartsPartition((), Promise(None), clock=last.clock))
         return tasks
 
+    def _between(self, first: Offset, last: Offset) -> Taken:
+        if first.entry is None or last.entry is None or self._log is None:
+            return between(first, last)
+        return self._log.between(first.entry, last.entry)
+
     def _split(self, path: str, before: Bookmark | None, mark: Bookmark) -> Split:
         files = self.options.files
         source = source_of(path, files.file_format)
@@ -362,7 +411,28 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         )
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing is kept outside the offset."""
+        """What lies before an offset is not read again: files that were read to their end may go."""
+        if self.options.clean != "off":
+            first, last = Offset.from_dict(self._done or self.initialOffset()), Offset.from_dict(end)
+            for path, (mark, _) in self._between(first, last).items():
+                if mark.whole and not mark.lost:
+                    self._clean(path)
+        self._done = end
+
+    def _clean(self, path: str) -> None:
+        place = place_of(path)
+        if not place.exists():  # gone at an earlier start
+            return
+        if self.options.archive is not None:
+            target = place_of(self.options.archive) / place.name
+            if isinstance(place, StorePath) or isinstance(target, StorePath):
+                with place.open("rb") as file, target.open("wb") as copy:
+                    shutil.copyfileobj(file, copy)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.move(place, target)
+        if place.exists():
+            place.unlink()
 
 
 class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -393,89 +463,6 @@ class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             tasks += [PartsPartition(task) for task in most]
             tasks.append(PartsPartition(last, Promise(batch.promises[self.options.stream])))
         return tasks
-
-    def commit(self, end: dict[str, Any]) -> None:
-        """Nothing is kept outside the offset."""
-
-
-@dataclass(frozen=True, slots=True)
-class Offset:
-    """How far files were read, by path; whether that is all there will be; the wall clock in microseconds."""
-
-    marks: Mapping[str, Bookmark] = field(default_factory=dict)
-    ended: bool = False
-    clock: int = 0
-
-    def to_dict(self) -> dict[str, Any]:
-        """The offset as Spark's log keeps it."""
-        text = json.dumps([mark.to_dict() for mark in self.marks.values()])
-        return {
-            "files": len(self.marks),
-            "marks": base64.b64encode(zlib.compress(text.encode())).decode(),
-            "ended": self.ended,
-            "clock": self.clock,
-        }
-
-    @staticmethod
-    def from_dict(saved: Mapping[str, Any]) -> Offset:
-        """The offset that `to_dict` wrote; `IncompatibleState` if it cannot have."""
-        with taking_up():
-            marks = map(Bookmark.from_dict, json.loads(zlib.decompress(base64.b64decode(saved["marks"]))))
-            # A relative path and an absolute one are the same file.
-            known = [replace(mark, path=one_name(mark.path)) for mark in marks]
-            clock = whole_number(saved, "clock", 0, LARGEST)
-            return Offset({mark.path: mark for mark in known}, bool(saved["ended"]), clock)
-
-
-# --- the wall clock -------------------------------------------------------------------------------
-
-CLOCK: Final = "spaseq-clock"
-
-
-class ClockSource(DataSource):
-    """The wall clock as a stream, so that there are micro-batches while all other streams are silent."""
-
-    @classmethod
-    def name(cls) -> str:
-        """The name after ``format``."""
-        return CLOCK
-
-    def schema(self) -> str:
-        """The wall clock in microseconds."""
-        return "clock bigint"
-
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
-        """A reader that gives a row now and then."""
-        return ClockReader(int(self.options["every"]))
-
-
-class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """An offset is the wall clock, so a micro-batch that is repeated has the same."""
-
-    def __init__(self, every: int) -> None:
-        self._every = every
-        self._last: int | None = None
-
-    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Before the first tick."""
-        return {"clock": 0}
-
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """One tick is all there is."""
-        self._last = wall_microseconds()
-
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: ARG002, N802
-        """The clock now, if the last tick was long enough ago."""
-        now = wall_microseconds() if self._last is None else self._last
-        return {"clock": now} if now - start["clock"] >= self._every else start
-
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:  # noqa: ARG002
-        """One row."""
-        return [InputPartition(end["clock"])]
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[int]]:
-        """The clock."""
-        yield (partition.value,)
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing is kept outside the offset."""

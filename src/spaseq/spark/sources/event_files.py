@@ -148,6 +148,10 @@ def read_events(
     max_bytes_per_trigger: int | None = None,
     settle: str | int | None = None,
     idle_after: str | int | None = None,
+    file_log: PathLike | None = None,
+    max_file_age: str | int | None = None,
+    clean_source: str | None = None,
+    archive: PathLike | None = None,
 ) -> DataFrame:
     """The events of files, directories or globs: ``time, triples, graph, source, position, promise``.
 
@@ -162,6 +166,11 @@ def read_events(
     input is ``finite`` it takes the files that are there, in order of their names, and then says that the stream has
     ended, so that a query gives its last answers. ``idle_after`` lets `match` know that the stream has had no events for
     so long.
+
+    The offset of a micro-batch names every file that was taken. For a stream that goes on for long, ``file_log`` names a directory beside
+    the query's checkpoint, and as lasting, in which that is kept; an offset is then a number. ``max_file_age`` passes over files
+    that are so much older than the latest, and forgets them. ``clean_source`` deletes files that were read to their end
+    (``delete``), or moves them to the directory ``archive`` (``archive``), once their micro-batch is committed.
     """
     if not hasattr(spark, "readStream"):
         raise InvalidArgument(f"read_events takes a SparkSession first, not {described(spark)}")
@@ -190,6 +199,10 @@ def read_events(
         "maxBytesPerTrigger": max_bytes_per_trigger,
         "settle": None if settle is None else as_duration(settle, "settle"),
         "idleAfter": None if idle_after is None else as_duration(idle_after, "idle_after"),
+        "fileLog": None if file_log is None else one_name(file_log),
+        "maxFileAge": None if max_file_age is None else as_duration(max_file_age, "max_file_age"),
+        "cleanSource": clean_source,
+        "sourceArchiveDir": None if archive is None else one_name(archive),
     }
     settings = {**files.settings(), **{name: str(value) for name, value in more.items() if value is not None}}
     return _loaded(spark, files, settings, streaming=streaming)
@@ -212,7 +225,7 @@ def scheduled_events(
 
 def clock_ticks(spark: SparkSession, every: int) -> DataFrame:
     """The wall clock as a stream: a row ``clock``, in microseconds, once in so many of them."""
-    from spaseq.spark.sources.data_source import CLOCK, ClockSource
+    from spaseq.spark.sources.clock_source import CLOCK, ClockSource
 
     spark.dataSource.register(ClockSource)
     return spark.readStream.format(CLOCK).option("every", str(every)).load()

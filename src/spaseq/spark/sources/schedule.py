@@ -28,6 +28,7 @@ from spaseq.spark.spark_session import parallel_tasks
 from spaseq.stores import StoreAccess
 
 if TYPE_CHECKING:
+    from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
 
@@ -98,7 +99,9 @@ def make_schedule(
         )
     ]
     frame = spark.range(0, len(wanted), 1, len(wanted))
-    found = frame.mapInArrow(_Survey(wanted, options), "number bigint, first bigint").collect()
+    # Sent to every worker once: in the function they would be sent with every task.
+    texts = spark.sparkContext.broadcast([json.dumps(part.split.to_list()) for part in wanted])
+    found = frame.mapInArrow(_Survey(texts, options), "number bigint, first bigint").collect()
     first = dict(cast("list[tuple[int, int | None]]", found))
     known = [replace(part, first=first[number]) for number, part in enumerate(wanted)]
     # A few seconds of work, which a crash may cost.
@@ -139,8 +142,8 @@ def cut_into_batches(known: Sequence[Part], streams: Sequence[str], size: int) -
 class _Survey:
     """The earliest event of every part, on a worker."""
 
-    def __init__(self, wanted: Sequence[Part], options: ReadOptions) -> None:
-        self._wanted = wanted
+    def __init__(self, texts: Broadcast[list[str]], options: ReadOptions) -> None:
+        self._texts = texts
         self._access = StoreAccess()
         # With no predicate needed, a reader only cuts lines and reads timestamps.
         self._options = replace(
@@ -153,12 +156,13 @@ class _Survey:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             numbers = batch.column(0).to_pylist()
-            firsts = [self._first(self._wanted[number]) for number in numbers]
+            firsts = [self._first(self._texts.value[number]) for number in numbers]
             arrays = [pa.array(numbers, pa.int64()), pa.array(firsts, pa.int64())]
             yield pa.RecordBatch.from_arrays(arrays, names=["number", "first"])
 
-    def _first(self, part: Part) -> int | None:
-        events = read_sources([part.split], part.stream, 0, TermDictionary(), self._options, _pass_over)
+    def _first(self, text: str) -> int | None:
+        split = Split.from_list(json.loads(text), self._options.timestamp_predicate)
+        events = read_sources([split], "", 0, TermDictionary(), self._options, _pass_over)
         return min((int(batch.times.min()) for batch in events if len(batch)), default=None)
 
 

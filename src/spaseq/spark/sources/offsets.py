@@ -1,0 +1,145 @@
+"""How far a stream of files was read: as an offset that names all files, or as one that counts the entries of a log.
+
+Spark writes an offset for every micro-batch, so one that names every file ever taken makes each micro-batch cost more than the last. With
+a log, a directory that outlives the query as its checkpoint does, an offset is the number of an entry, and an entry names what its
+micro-batch took. Every so many entries all files are written together, and older entries go.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from spaseq.engine.bookmarks import Bookmark
+from spaseq.model.packing import LARGEST, whole_number
+from spaseq.operators.saved_state import taking_up
+from spaseq.settings import settings
+from spaseq.stores import Place, files_in, one_name, write_whole
+
+KEPT: Final = 20
+"""Sets of all files that stay in a log: Spark keeps the offsets of the last hundred micro-batches."""
+
+Taken = Mapping[str, tuple[Bookmark, Bookmark | None]]
+"""What a micro-batch took, by path: how far the file was read after it, and how far before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offset:
+    """How far files were read, by path, or the number of an entry of a log; whether that is all there will be; the wall clock
+    in microseconds.
+    """
+
+    marks: Mapping[str, Bookmark] = field(default_factory=dict)
+    ended: bool = False
+    clock: int = 0
+    entry: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The offset as Spark's log keeps it."""
+        known = {"ended": self.ended, "clock": self.clock}
+        if self.entry is not None:
+            return {"entry": self.entry, **known}
+        return {"files": len(self.marks), "marks": _packed(self.marks.values()), **known}
+
+    @staticmethod
+    def from_dict(saved: Mapping[str, Any]) -> Offset:
+        """The offset that `to_dict` wrote; `IncompatibleState` if it cannot have."""
+        with taking_up():
+            clock, ended = whole_number(saved, "clock", 0, LARGEST), bool(saved["ended"])
+            if "entry" in saved:
+                return Offset({}, ended, clock, whole_number(saved, "entry", 0, LARGEST))
+            return Offset(_unpacked(saved["marks"]), ended, clock)
+
+
+def between(first: Offset, last: Offset) -> Taken:
+    """What was taken from one offset to another, if both name all files."""
+    changes = ((path, mark, first.marks.get(path)) for path, mark in last.marks.items())
+    return {path: (mark, before) for path, mark, before in changes if mark != before}
+
+
+class FileLog:
+    """A log of what every micro-batch took."""
+
+    def __init__(self, folder: Place) -> None:
+        self._folder = folder
+        self._at = -1
+        self._marks: dict[str, Bookmark] = {}
+
+    def marks(self, entry: int) -> Mapping[str, Bookmark]:
+        """How far all files were read after an entry; read once, then kept."""
+        if entry != self._at:
+            with taking_up():
+                self._load(entry)
+        return self._marks
+
+    def _load(self, entry: int) -> None:
+        numbers = [int(file.name.removesuffix(".all")) for file in files_in(self._folder, "*.all")]
+        whole = max((number for number in numbers if number <= entry), default=0)
+        self._marks = dict(_unpacked(self._read(f"{whole:012d}.all"))) if whole else {}
+        for number in range(whole + 1, entry + 1):
+            self._marks |= {path: mark for path, (mark, _) in self._taken(number).items()}
+        self._at = entry
+
+    def add(self, entry: int, taken: Taken, forgotten: Iterable[str] = ()) -> None:
+        """Write what the micro-batch after an entry takes; one that Spark has not noted is written again."""
+        known = self.marks(entry)
+        number, every = entry + 1, max(settings().compacted_entries, 1)
+        pairs = [
+            [mark.to_dict(), None if before is None else before.to_dict()] for mark, before in taken.values()
+        ]
+        self._write(f"{number:012d}.json", json.dumps(pairs))
+        gone = set(forgotten)
+        self._marks = {
+            path: mark
+            for path, mark in {**known, **{path: mark for path, (mark, _) in taken.items()}}.items()
+            if path not in gone
+        }
+        self._at = number
+        if number % every == 0:
+            self._write(f"{number:012d}.all", _packed(self._marks.values()))
+            for file in files_in(self._folder, "*"):
+                stem = file.name.partition(".")[0]
+                if stem.isdigit() and int(stem) < number - KEPT * every:
+                    file.unlink()
+
+    def between(self, first: int, last: int) -> Taken:
+        """What was taken after one entry up to another."""
+        found: dict[str, tuple[Bookmark, Bookmark | None]] = {}
+        with taking_up():
+            for number in range(first + 1, last + 1):
+                for path, (mark, before) in self._taken(number).items():
+                    found[path] = (mark, found[path][1] if path in found else before)
+        return found
+
+    def _taken(self, number: int) -> Taken:
+        pairs = json.loads(self._read(f"{number:012d}.json"))
+        read = [
+            (Bookmark.from_dict(mark), None if before is None else Bookmark.from_dict(before))
+            for mark, before in pairs
+        ]
+        return {mark.path: (mark, before) for mark, before in read}
+
+    def _read(self, name: str) -> str:
+        return (self._folder / name).read_text(encoding="utf-8")
+
+    def _write(self, name: str, text: str) -> None:
+        if isinstance(self._folder, Path):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        write_whole(self._folder / name, text)
+
+
+def _packed(marks: Iterable[Bookmark]) -> str:
+    text = json.dumps([mark.to_dict() for mark in marks])
+    return base64.b64encode(zlib.compress(text.encode())).decode()
+
+
+def _unpacked(text: str) -> dict[str, Bookmark]:
+    marks = map(Bookmark.from_dict, json.loads(zlib.decompress(base64.b64decode(text))))
+    # A relative path and an absolute one are the same file.
+    known = [replace(mark, path=one_name(mark.path)) for mark in marks]
+    return {mark.path: mark for mark in known}

@@ -91,16 +91,18 @@ def test_growing_files_are_read_on_and_time_goes_by_the_streams_that_speak(tmp_p
 
 def _taken(folder: Path) -> list[tuple[str, int]]:
     """How many events of every file the micro-batches that have ended took, by their lines."""
-    from spaseq.spark.sources.offsets import Offset
+    from spaseq.spark.sources.offsets import FileLog, Offset
 
     commits = [int(file.name) for file in (folder / "points/spark/commits").glob("*") if file.name.isdigit()]
     if not commits:
         return []
     _, _, *offsets = (folder / "points/spark/offsets" / str(max(commits))).read_text().splitlines()
     found = []
-    for line in offsets:
+    for number, line in enumerate(offsets):
         if line != "-":
-            for mark in Offset.from_dict(json.loads(line)).marks.values():
+            entry = Offset.from_dict(json.loads(line)).entry
+            assert entry is not None
+            for mark in FileLog(folder / f"points/files/{number}").marks(entry).values():
                 text = Path(folder, mark.path).read_bytes()[: mark.cut.byte].decode()
                 found.append((Path(mark.path).name, text.count("generatedAtTime")))
     return found

@@ -18,11 +18,12 @@ if any(find_spec(name) is None for name in ("pyspark", "pandas")):
     )
 
 if TYPE_CHECKING:
-    from spaseq.spark.matching import match, match_all
+    from spaseq.spark.matching import match, match_all, with_promises
     from spaseq.spark.metrics import PrometheusFile, prometheus_text
     from spaseq.spark.sources.bad_events import bad_records
     from spaseq.spark.sources.data_source import register
     from spaseq.spark.sources.event_files import read_events
+    from spaseq.spark.sql_function import register_function
 
 __all__ = [
     "PrometheusFile",
@@ -32,6 +33,8 @@ __all__ = [
     "prometheus_text",
     "read_events",
     "register",
+    "register_function",
+    "with_promises",
 ]
 
 _LAZY = {
@@ -42,6 +45,8 @@ _LAZY = {
     "prometheus_text": "spaseq.spark.metrics",
     "read_events": "spaseq.spark.sources.event_files",
     "register": "spaseq.spark.sources.data_source",
+    "register_function": "spaseq.spark.sql_function",
+    "with_promises": "spaseq.spark.matching",
 }
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import BooleanType, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import BooleanType, StructField, StructType, TimestampNTZType, TimestampType
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.inputs import as_duration
@@ -35,18 +36,18 @@ from spaseq.spark.sources.graph_values import checked_syntax
 from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, parallel_tasks, workers_like_us
 from spaseq.spark.stages.gpm_stage import MatchClock, MatchParts, MatchRows
 from spaseq.spark.stages.sequence_stage import BucketSequences
+from spaseq.spark.stages.worker import Shared, shared
 from spaseq.spark.state.processor import OUTPUT, SequenceProcessor
 from spaseq.spark.state.stream_stage import UnpackAnswers
 
 if TYPE_CHECKING:
-    from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
     from spaseq.columnar.knowledge import Source
 
-Streams = Mapping[str, DataFrame] | DataFrame
-"""A DataFrame of events per stream, by alias or IRI; or one for all, with a column ``stream``."""
-Inputs = Mapping[str, DataFrame | FileParts] | DataFrame
+Streams = Mapping[str, DataFrame | Sequence[DataFrame]] | DataFrame
+"""A DataFrame of events per stream, by alias or IRI, or several; or one for all, with a column ``stream``."""
+Inputs = Mapping[str, DataFrame | Sequence[DataFrame]] | Mapping[str, DataFrame | FileParts] | DataFrame
 """The same, or parts of files that are read without a DataFrame of events."""
 
 
@@ -155,9 +156,31 @@ def match(
     )
     form = compiled.form
     columns = answer_columns(form, provenance=provenance)
-    rows = RowForm(together=False)
-    answers = answers_of({compiled.name: compiled}, streams, knowledge, columns, options, rows)
+    queries = {compiled.name: compiled}
+    answers = answers_of(queries, streams, knowledge, columns, options, RowForm(together=False))
+    if form.kind == "construct" and answers.isStreaming:
+        told = StructType([*columns.fields, StructField("promise", BooleanType())])
+        rows = RowForm(together=False, promises=True)
+        _promising[answers] = partial(answers_of, queries, streams, knowledge, told, options, rows)
     return as_native(answers, form, native, provenance=provenance)
+
+
+_promising: WeakKeyDictionary[DataFrame, Callable[[], DataFrame]] = WeakKeyDictionary()
+"""Streams of graphs that `match` has made, and what makes the same with promises of how far time has come."""
+
+
+def with_promises(graphs: DataFrame) -> DataFrame:
+    """A stream of graphs of CONSTRUCT with a column ``promise``: rows in which it is true carry the watermark to the next `match`.
+
+    `match` does that itself with a DataFrame that comes straight from `match`; one that is to be filtered or joined before needs it. Rows
+    with a promise must pass.
+    """
+    make = _promising.get(graphs)
+    if make is None:
+        raise InvalidArgument(
+            "with_promises takes the streaming DataFrame of a CONSTRUCT query as `match` gives it, before anything is done with it"
+        )
+    return make()
 
 
 def match_all(
@@ -205,8 +228,8 @@ def answers_of(
     spark = frames[0].sparkSession
     workers_like_us(spark)
     job = _job(spark, queries, knowledge, options, streaming=streaming)
-    shared = spark.sparkContext.broadcast(job)
-    blocks = _matched(job, shared, queries, streams, options)
+    sent = shared(spark, job)
+    blocks = _matched(job, sent, queries, streams, options)
     metrics = options.metrics or (f"spaseq_{job.id[:8]}" if streaming else None)
     if metrics is not None:
         blocks = blocks.observe(metrics, F.sum("events").alias("events"), F.sum("bad").alias("bad"))
@@ -214,7 +237,7 @@ def answers_of(
     if streaming:
         answers = _endless(spark, job, blocks, internal, metrics, form)
     else:
-        sequence = BucketSequences(shared, form)
+        sequence = BucketSequences(sent, form)
         ordered = blocks.repartitionById(job.buckets, "bucket").sortWithinPartitions("query", "first")
         answers = ordered.mapInArrow(sequence, internal)
     if not job.compares:
@@ -231,7 +254,8 @@ def _given(streams: object) -> list[DataFrame | FileParts]:
             "`streams` is a mapping from stream names to events DataFrames, or one DataFrame with a column `stream`, "
             f"not {described(streams)}"
         )
-    for name, stream in streams.items():
+    found = [(name, each) for name, stream in streams.items() for each in _several(stream)]
+    for name, stream in found:
         if not isinstance(stream, (DataFrame, FileParts)):
             cure = (
                 "read_events(spark, path)" if isinstance(stream, (str, Path)) else "spark.createDataFrame(…)"
@@ -239,7 +263,18 @@ def _given(streams: object) -> list[DataFrame | FileParts]:
             raise InvalidArgument(
                 f"the stream `{name}` takes a PySpark DataFrame of events, not {described(stream)}: {cure} makes one"
             )
-    return list(streams.values())
+    if len(found) > len(streams) and any(
+        each.isStreaming for _, each in found if isinstance(each, DataFrame)
+    ):
+        raise InvalidArgument(
+            "several DataFrames for one stream must be batch DataFrames; read_events takes a list of paths, streaming=True as well"
+        )
+    return [each for _, each in found if isinstance(each, (DataFrame, FileParts))]
+
+
+def _several(stream: object) -> Sequence[object]:
+    """The DataFrames of one stream: each keeps the way it is read, which a union would lose."""
+    return stream if isinstance(stream, (list, tuple)) and stream else [stream]
 
 
 def _endless(
@@ -336,7 +371,7 @@ def _shuffled(spark: SparkSession) -> int:
 
 def _matched(
     job: Job,
-    shared: Broadcast[Job],
+    sent: Shared,
     queries: Mapping[str, CompiledQuery],
     streams: Inputs,
     options: MatchOptions,
@@ -347,35 +382,38 @@ def _matched(
             raise InvalidArgument("one DataFrame for all streams needs a column `stream`")
         numbers = {iri: number for number, iri in enumerate(job.streams)}
         rows, syntax = _rows(streams, options, with_stream=True)
-        frames = [rows.mapInArrow(MatchRows(shared, numbers, syntax), BLOCKS)]
-        return reduce(DataFrame.unionAll, [*frames, *_clock(streams, job, shared, options)])
+        frames = [rows.mapInArrow(MatchRows(sent, numbers, syntax), BLOCKS)]
+        return reduce(DataFrame.unionAll, [*frames, *_clock(streams, job, sent, options)])
     numbers = stream_numbers(queries, job.streams, streams)
     frames = []
-    for name, stream in streams.items():
+    for name, stream in ((name, each) for name, given in streams.items() for each in _several(given)):
+        assert isinstance(stream, (DataFrame, FileParts))
         parts = stream if isinstance(stream, FileParts) else parts_behind(stream)
         if parts is not None:
             if options.on_bad_input is not None:
                 parts = replace(parts, files=replace(parts.files, bad=job.bad))
             by_file = _by_file(options)
-            stage = MatchParts(shared, numbers[name], parts, by_file=by_file)
+            stage = MatchParts(sent, numbers[name], parts, by_file=by_file)
             frames.append(parts.frame.mapInArrow(stage, BLOCKS))
-        elif isinstance(stream, DataFrame):
+        else:
+            assert isinstance(stream, DataFrame)
+            stream = with_promises(stream) if stream in _promising else stream
             rows, syntax = _rows(stream, options, with_stream=False)
-            frames.append(rows.mapInArrow(MatchRows(shared, numbers[name], syntax), BLOCKS))
-    return reduce(DataFrame.unionAll, [*frames, *_clock(frames[0], job, shared, options)])
+            frames.append(rows.mapInArrow(MatchRows(sent, numbers[name], syntax), BLOCKS))
+    return reduce(DataFrame.unionAll, [*frames, *_clock(frames[0], job, sent, options)])
 
 
 _LEAST_TICK: Final = 1_000_000
 """Microseconds between two ticks of the clock."""
 
 
-def _clock(frame: DataFrame, job: Job, shared: Broadcast[Job], options: MatchOptions) -> list[DataFrame]:
+def _clock(frame: DataFrame, job: Job, sent: Shared, options: MatchOptions) -> list[DataFrame]:
     """The wall clock as a stream of its own, if silence matters: Spark does nothing while there is no input."""
     waits = [each for each in (job.idle_after, job.close_after) if each is not None]
     if not frame.isStreaming or options.ticks or not waits:
         return []
     ticks = clock_ticks(frame.sparkSession, max(min(waits), _LEAST_TICK))
-    return [ticks.mapInArrow(MatchClock(shared), BLOCKS)]
+    return [ticks.mapInArrow(MatchClock(sent), BLOCKS)]
 
 
 def _by_file(options: MatchOptions) -> bool:

@@ -36,6 +36,7 @@ DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.python.filterPushdown.enabled": "true",
     STATE_STORE: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
@@ -166,8 +167,15 @@ def is_one_process(master: str | None) -> bool:
     return re.match(r"local(\[|$)", master or "local") is not None
 
 
+def is_connected(spark: SparkSession) -> bool:
+    """True for a session of Spark Connect: its driver is elsewhere, and there are no broadcasts."""
+    return type(spark).__module__.startswith("pyspark.sql.connect")
+
+
 def parallel_tasks(spark: SparkSession) -> int:
     """How many tasks at a time to plan for."""
+    if is_connected(spark):
+        return choices().cluster_tasks
     return planned_tasks(spark.sparkContext.master, spark.sparkContext.defaultParallelism)
 
 
@@ -181,6 +189,8 @@ def workers_like_us(spark: SparkSession) -> None:
 
     PySpark takes the first ``python3`` on the path, which is another one if the virtual environment is not activated.
     """
+    if is_connected(spark):
+        return
     context = spark.sparkContext
     if (context.master or "").startswith("local") and "PYSPARK_PYTHON" not in os.environ:
         context.pythonExec = sys.executable

@@ -21,6 +21,7 @@ from spaseq.spark.job import Job
 from spaseq.spark.output.across_buckets import NUMBERED, label_of
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
 from spaseq.spark.shuffle.arrow_terms import shown, text_hash, without_place
+from spaseq.temporal.instants import FOREVER
 
 _EVENT = pa.list_(
     pa.struct([("step", pa.string()), ("stream", pa.string()), ("time", INSTANT), ("graph", pa.string())])
@@ -51,24 +52,36 @@ class AnswerForm(Protocol):
 class RowForm:
     """Answers as rows.
 
-    ``together`` gives the columns that all queries of a job share, otherwise those of this query alone.
+    ``together`` gives the columns that all queries of a job share, otherwise those of this query alone. With ``promises`` graphs have a
+    column ``promise``, and a row in which it is true says how far time has come.
     """
 
     together: bool
+    promises: bool = False
 
     def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerRows:
         """What turns the answers of one query in one bucket into rows."""
         place = f"-b{batch}" if job.streaming else ""
-        return AnswerRows(job, query, bucket, place, together=self.together)
+        return AnswerRows(job, query, bucket, place, together=self.together, promises=self.promises)
+
+    def promise(self, job: Job, time: int) -> pa.RecordBatch:
+        """The row that promises that no graph before a time will follow; at the end of time, none at all."""
+        told = pa.array([None if time >= FOREVER else time], INSTANT)
+        columns = {"time": told, "triples": pa.nulls(1, ARROW_TRIPLES)}
+        if job.provenance:
+            columns |= {"match": pa.nulls(1, pa.string()), "events": pa.nulls(1, _EVENT)}
+        return pa.RecordBatch.from_pydict({**columns, "promise": pa.array([True])})
 
 
 class AnswerRows:
     """Turns the answers of one query in one bucket into rows; ``place`` makes labels of new blank nodes unique."""
 
-    def __init__(self, job: Job, query: int, bucket: int, place: str, *, together: bool) -> None:
+    def __init__(
+        self, job: Job, query: int, bucket: int, place: str, *, together: bool, promises: bool = False
+    ) -> None:
         self._job, self._query, self._bucket, self._place = job, query, bucket, place
         self._task = job.tasks[query]
-        self._together = together
+        self._together, self._promises = together, promises
         self._normal_text = self._task.program.query.normal_text if job.provenance else ""
         self._compares = job.compares
         self._numbered_later = job.numbers_at_the_end(self._task)
@@ -109,6 +122,8 @@ class AnswerRows:
         if self._job.provenance:
             columns["match"] = pa.array(identities, pa.string())
             columns["events"] = self._events(answers, dictionary)
+        if self._promises:
+            columns["promise"] = pa.repeat(pa.scalar(False), len(answers))
         self._serial += len(answers)
         yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 

@@ -11,11 +11,23 @@ import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    EqualTo,
+    Filter,
+    GreaterThan,
+    GreaterThanOrEqual,
+    InputPartition,
+    LessThan,
+    LessThanOrEqual,
+)
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
@@ -52,7 +64,7 @@ from spaseq.spark.sources.schedule import Schedule
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.stores import StoreAccess, StorePath, one_name, place_of
-from spaseq.temporal.instants import TimeUnit
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER, TimeUnit, from_datetime
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -217,6 +229,8 @@ class _Reads:
     """What both readers do with a partition."""
 
     options: SourceOptions
+    times: tuple[int, int] = (BEFORE_ALL, FOREVER)
+    """The first and the last instant of the events that are wanted as rows."""
 
     def tasks(self, splits: Sequence[Split]) -> list[tuple[Split, ...]]:
         """What each task reads."""
@@ -233,7 +247,7 @@ class _Reads:
         with BadEvents(files.bad, f"read-{place.name}") as bad:
             for each in partition.lost:
                 bad(each)
-            yield from event_rows(partition.splits, files, bad)
+            yield from event_rows(partition.splits, files, bad, self.times)
         if partition.promise is not None:
             yield promise_row(partition.promise, files)
 
@@ -243,6 +257,22 @@ class RdfReader(_Reads, DataSourceReader):
 
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
+
+    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
+        """Take bounds of the time, so that no rows are made of events beyond; Spark checks all filters again."""
+        for each in filters:
+            match each:
+                case GreaterThan(("time",), datetime() as value) | GreaterThanOrEqual(
+                    ("time",), datetime() as value
+                ):
+                    self.times = max(self.times[0], from_datetime(value)), self.times[1]
+                case LessThan(("time",), datetime() as value) | LessThanOrEqual(
+                    ("time",), datetime() as value
+                ):
+                    self.times = self.times[0], min(self.times[1], from_datetime(value))
+                case EqualTo(("time",), datetime() as value):
+                    self.times = from_datetime(value), from_datetime(value)
+            yield each
 
     def partitions(self) -> Sequence[InputPartition]:
         """Large N-Quads files in parts, small files together."""

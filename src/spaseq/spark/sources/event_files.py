@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType, TimestampType
 
@@ -28,9 +29,15 @@ from spaseq.spark.shared_folder import BadPolicy, Directory, bad_policy
 from spaseq.spark.shuffle.arrow_terms import as_written
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import placed
-from spaseq.spark.spark_session import is_one_process, parallel_tasks, reach_stores, workers_like_us
+from spaseq.spark.spark_session import (
+    is_connected,
+    is_one_process,
+    parallel_tasks,
+    reach_stores,
+    workers_like_us,
+)
 from spaseq.stores import StoreAccess, is_store, one_name
-from spaseq.temporal.instants import FOREVER, TimeUnit
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER, TimeUnit
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -278,7 +285,10 @@ def parts_behind(frame: DataFrame) -> FileParts | None:
 
 
 def parts_now(spark: SparkSession, files: EventFiles) -> FileParts:
-    """The parts of all files that are there now, found by the driver alone."""
+    """The parts of all files that are there now, found by the driver alone; with Spark Connect by the server."""
+    if is_connected(spark):
+        settings = {**files.settings(), "yields": "parts"}
+        return FileParts(files, _reader(spark, settings, streaming=False).load())
     files = replace(files, paths=_reachable(spark, files.paths))
     splits = [Split.whole_of(source, files.options.timestamp_predicate) for source in files.found()]
     # Sent to every worker once, as texts of which a task parses its own: there may be many thousand.
@@ -399,13 +409,17 @@ def splits_in(text: str, predicate: str) -> list[Split]:
     return [Split.from_list(saved, predicate) for saved in json.loads(text)]
 
 
-def event_rows(splits: Iterable[Split], files: EventFiles, bad: OnBad) -> Iterator[pa.RecordBatch]:
-    """The events of some parts of files as rows."""
+def event_rows(
+    splits: Iterable[Split], files: EventFiles, bad: OnBad, times: tuple[int, int] = (BEFORE_ALL, FOREVER)
+) -> Iterator[pa.RecordBatch]:
+    """The events of some parts of files as rows, those from one instant to another."""
     dictionary = TermDictionary()
     options = replace(files.options, judged_bytes=settings().judged_bytes)
     for split in splits:
         report = with_cure(placed(bad, split), files.cure(split))
         for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
+            wanted = (events.times >= times[0]) & (events.times <= times[1])
+            events = events if wanted.all() else events.take(np.flatnonzero(wanted))
             rows = _rows(events, dictionary, split)
             if options.ends is not None:
                 starts = pa.nulls(len(events), INSTANT) if events.starts is None else events.starts

@@ -3,17 +3,49 @@
 from __future__ import annotations
 
 import gc
+import pickle
+import zlib
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from spaseq.settings import settings
 from spaseq.spark.job import Job
+from spaseq.spark.spark_session import is_connected
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class Shared(Protocol):
-    """A broadcast job."""
+    """A job that was sent to workers, as a broadcast or as a `SentJob`."""
 
     @property
     def value(self) -> Job: ...
+
+
+_sent: dict[str, Job] = {}
+"""The jobs that this process has unpickled."""
+
+
+class SentJob:
+    """A job that travels with the function that needs it, where there are no broadcasts; a process unpickles it once."""
+
+    def __init__(self, job: Job) -> None:
+        self._id, self._packed = job.id, zlib.compress(pickle.dumps(job))
+
+    @property
+    def value(self) -> Job:
+        """The job."""
+        if self._id not in _sent:
+            while len(_sent) >= settings().warm_jobs:
+                del _sent[next(iter(_sent))]
+            _sent[self._id] = pickle.loads(zlib.decompress(self._packed))
+        return _sent[self._id]
+
+
+def shared(spark: SparkSession, job: Job) -> Shared:
+    """The job as workers get it."""
+    return SentJob(job) if is_connected(spark) else spark.sparkContext.broadcast(job)
 
 
 @cache

@@ -18,7 +18,7 @@ from spaseq.engine.reports import late_reason
 from spaseq.io.bad_input import BadInput
 from spaseq.operators.saved_state import IncompatibleState
 from spaseq.spark.job import Job
-from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker
+from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker, RowForm
 from spaseq.spark.output.tallies import write_tally
 from spaseq.spark.schemas import CLOCKS, CONTROL
 from spaseq.spark.shuffle.blocks import Block, decode_block
@@ -121,6 +121,10 @@ class Work:
             if (not blocks and not waits) or (saved is not None and saved.answered):
                 continue
             yield from self._query(number, blocks, now, form)
+        now = self._state.passed.get(0, BEFORE_ALL)
+        # All buckets know the same watermark, so one of them tells it.
+        if isinstance(form, RowForm) and form.promises and self._bucket == 0 and now > before[0]:
+            yield form.promise(self._job, now)
         self._state.write_head()
 
     def _watermark(self, number: int) -> int:

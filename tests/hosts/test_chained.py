@@ -1,0 +1,63 @@
+"""Facts about queries over what other queries construct, on streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+import spaseq
+from spaseq import spark as sps
+from spaseq.errors import InvalidArgument
+from support.trades import EX, HEAD, QUERIES, nquads, trades
+
+pytestmark = pytest.mark.spark
+
+TWICE = f"""{HEAD}SELECT ?c ?p ?q WITHIN 20 SECONDS SLIDING FROM STREAM R <{EX}rises>
+WHERE {{ SEQ (A ; B) DEFINE GPM A ON R {{ ?c :rose ?p }} DEFINE GPM B ON R {{ ?c :rose ?q FILTER (?q > ?p) }} }}"""
+
+
+def expected(folder: Path) -> list[tuple[int, str]]:
+    """What the in-process engine finds in what it has constructed."""
+    rises = [
+        spaseq.Event(f"{EX}rises", match.instant, match.triples)
+        for match in spaseq.run(QUERIES["build"], {"S1": str(folder)})
+    ]
+    found = spaseq.run(TWICE, {"R": rises})
+    return sorted((match.instant, str(match.bindings["c"])) for match in found)
+
+
+def rows(answers: DataFrame, points: Path) -> list[tuple[int, str]]:
+    """All answers of a streaming DataFrame over an input that ends."""
+    taken: list[tuple[int, str]] = []
+
+    def take(batch: DataFrame, _: int) -> None:
+        taken.extend(map(tuple, batch.select(F.unix_micros("time"), "c").collect()))
+
+    writer = answers.writeStream.option("checkpointLocation", str(points)).foreachBatch(take)
+    writer.trigger(availableNow=True).start().awaitTermination()
+    return sorted(taken)
+
+
+def test_a_stream_of_graphs_carries_its_watermark_to_the_next_query(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """All matches are found, also those that end with the stream."""
+    (tmp_path / "events").mkdir()
+    for number in range(2):
+        text = nquads(trades(30, seed=number, first=30 * number))
+        (tmp_path / f"events/{number}.nq").write_text(text, encoding="utf-8")
+    trading = sps.read_events(
+        spark, tmp_path / "events", streaming=True, finite=True, max_files_per_trigger=1
+    )
+    rises = sps.match(QUERIES["build"], {"S1": trading}, partitions=2)
+    assert rises.columns == ["time", "triples"]
+    found = rows(sps.match(TWICE, {"R": rises}, partitions=2), tmp_path / "points")
+    assert len(found) > 10
+    assert found == expected(tmp_path / "events")
+    told = sps.with_promises(rises)
+    assert told.columns == ["time", "triples", "promise"]
+    with pytest.raises(InvalidArgument, match="before anything is done with it"):
+        sps.with_promises(told.where("promise OR size(triples) > 0"))

@@ -83,10 +83,27 @@ def test_streams_are_named_by_iri_as_well(events: DataFrame) -> None:
 
 def test_native_columns_hold_sql_values(events: DataFrame) -> None:
     """Each literal becomes the SQL value of its datatype; texts lose their quotes and escapes."""
-    rows = sps.match(SELECT, {"S": events}, native=True).collect()
+    rows = sps.match(SELECT, {"S": events}, native=dict.fromkeys("kvw", "variant")).collect()
     assert {row["k"].toPython(): (row["v"].toPython(), row["w"].toPython()) for row in rows} == {
         f"{EX}k1": (1, 'say "hi"\n'),
         f"{EX}k2": (Decimal("2.5"), f"{EX}thing"),
+    }
+
+
+def test_native_columns_have_the_one_type_that_is_certain_else_text(events: DataFrame) -> None:
+    """What depends on the data is text, without quotes and brackets."""
+    query = QUERY.format(
+        form="SELECT ?k ?v (STRLEN(STR(?v)) AS ?n) (TIME(B) AS ?t) (STRLEN(STR(?v)) * 1.5 AS ?x) (?v = 1 AS ?b)"
+    )
+    answers = sps.match(query, {"S": events}, native=True)
+    kinds = dict(answers.dtypes)
+    assert [kinds[name] for name in "kvntxb"] == [
+        "string", "string", "bigint", "timestamp", "decimal(38,18)", "boolean",
+    ]  # fmt: skip
+    found = {(row["k"], row["v"], row["n"], row["x"], row["b"]) for row in answers.collect()}
+    assert found == {
+        (f"{EX}k1", "1", 1, Decimal("1.5"), True),
+        (f"{EX}k2", "2.5", 3, Decimal("4.5"), False),
     }
 
 

@@ -22,6 +22,7 @@ from spaseq.errors import InvalidArgument, described, listed
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.operators.machine import check_limits
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.value_types import certain_types
 from spaseq.settings import settings
 from spaseq.spark.job import Job, make_tasks, stream_numbers
 from spaseq.spark.metrics import observed
@@ -106,8 +107,9 @@ def match(
 ) -> DataFrame:
     """The answers of a query over streams.
 
-    ``SELECT`` gives ``time, start`` and a column of N-Triples terms per variable; ``native=True`` makes these
-    columns VARIANT with literals as SQL values, ``native={"v": "double"}`` casts single ones. ``CONSTRUCT``
+    ``SELECT`` gives ``time, start`` and a column of N-Triples terms per variable; ``native=True`` makes SQL
+    values of them: of the one type that a variable certainly has, such as a count, else texts without quotes or brackets. ``native={"v":
+    "double"}`` casts single ones, to ``variant`` with the type of each literal. ``CONSTRUCT``
     gives ``time, triples``; ``ASK`` the first match as ``time, start, boolean`` or no row. ``provenance`` adds
     ``match``, the identity of the match, and ``events``, what it is made of.
 
@@ -162,7 +164,7 @@ def match(
         told = StructType([*columns.fields, StructField("promise", BooleanType())])
         rows = RowForm(together=False, promises=True)
         _promising[answers] = partial(answers_of, queries, streams, knowledge, told, options, rows)
-    return as_native(answers, form, native, provenance=provenance)
+    return as_native(answers, form, native, certain_types(compiled), provenance=provenance)
 
 
 _promising: WeakKeyDictionary[DataFrame, Callable[[], DataFrame]] = WeakKeyDictionary()

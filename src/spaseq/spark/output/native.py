@@ -10,6 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spaseq.errors import InvalidArgument, listed
 from spaseq.model.forms import ResultForm
+from spaseq.planner.value_types import COUNT
 from spaseq.spark.schemas import column_names
 
 _XSD: Final = "http://www.w3.org/2001/XMLSchema#"
@@ -27,15 +28,27 @@ _TYPES: Final = {
 """SQL types and the XML Schema types whose literals become such values."""
 
 
+_SQL: Final = {name: kind for kind, names in _TYPES.items() for name in names} | {COUNT: "bigint"}
+
+
 def as_native(
-    answers: DataFrame, form: ResultForm, native: bool | Mapping[str, str], *, provenance: bool
+    answers: DataFrame,
+    form: ResultForm,
+    native: bool | Mapping[str, str],
+    certain: Mapping[str, str],
+    *,
+    provenance: bool,
 ) -> DataFrame:
-    """The answers with some columns as SQL values; a term that the type cannot hold is NULL."""
+    """The answers with some columns as SQL values; a term that the type cannot hold is NULL.
+
+    ``native=True`` means the SQL type of every variable whose values are ``certain`` to be of one, and texts otherwise.
+    """
     if not native or form.kind != "select":
         return answers
     variables = list(form.variables)
     columns = dict(zip(variables, column_names(variables, provenance=provenance), strict=True))
-    wanted = native if isinstance(native, Mapping) else dict.fromkeys(variables, "variant")
+    inferred = {name: _SQL.get(certain.get(name, ""), "string") for name in variables}
+    wanted = native if isinstance(native, Mapping) else inferred
     unknown = [name for name in wanted if name not in columns]
     if unknown:
         raise InvalidArgument(f"native= names {listed(unknown)}, which the query does not select")

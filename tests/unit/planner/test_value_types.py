@@ -1,0 +1,43 @@
+"""Facts about the types that variables certainly have."""
+
+from __future__ import annotations
+
+import pytest
+
+import spaseq
+from spaseq.planner.value_types import certain_types
+
+
+@pytest.mark.parametrize(
+    ("expression", "kind"),
+    [
+        ("STRLEN(?v)", "count"),
+        ("COUNT(A)", "count"),
+        ("TIME(B)", "dateTime"),
+        ("EVENT(B)", "string"),
+        ("?v = 1", "boolean"),
+        ("!BOUND(?v)", "boolean"),
+        ("STRLEN(?v) + 1", "integer"),
+        ("STRLEN(?v) / 2", "decimal"),
+        ("1.5e0 * STRLEN(?v)", "double"),
+        ("xsd:date(?v)", "date"),
+        ("CONCAT(?v, ?v)", "string"),
+        ("?v + 1", None),
+        ("IF(?v, 1, 2)", None),
+        ("?v", None),
+    ],
+)
+def test_the_type_of_an_expression(expression: str, kind: str | None) -> None:
+    """None where it depends on the data."""
+    query = spaseq.compile(f"""PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+        SELECT ?k ({expression} AS ?x) WITHIN 5 SECONDS SLIDING FROM STREAM S <urn:s> WHERE {{
+        SEQ (A+ ; B) DEFINE GPM A ON S {{ ?k <urn:a> ?u }} DEFINE GPM B ON S {{ ?k <urn:b> ?v }} }}""")
+    assert certain_types(query) == {"k": "string"} | ({} if kind is None else {"x": kind})
+
+
+def test_a_variable_with_two_types_has_none() -> None:
+    """Bound as a number by one pattern and as a text by another; a subject is an IRI or a blank node."""
+    query = spaseq.compile("""SELECT ?k ?n ?m WITHIN 5 SECONDS SLIDING FROM STREAM S <urn:s> WHERE {
+        SEQ (A ; B) DEFINE GPM A ON S { ?k <urn:a> ?u . BIND (STRLEN(?u) AS ?n) BIND (STRLEN(?u) AS ?m) }
+        DEFINE GPM B ON S { ?n <urn:b> ?w . ?k <urn:c> ?u } }""")
+    assert certain_types(query) == {"k": "string", "m": "count"}

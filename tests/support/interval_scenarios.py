@@ -164,7 +164,11 @@ class _Drawing:
         items = self._one(("*", "?x ?y", "?x ?v", "DISTINCT ?x", "?y"))
         if not self._plain and self._chance(4):
             items = f"?x ({self._time()} AS ?time)"
-        limit = " " + self._limit(("x", "y", "z", "v")) if self._counting and self._chance(5) else ""
+        every = (
+            *"xyzvwopcg",
+            *(f"{letter}{number}" for letter in "bn" for number in range(1, self._fresh + 1)),
+        )
+        limit = " " + self._limit(every) if self._counting and self._chance(5) else ""
         return f"SELECT {items} WHERE {{ {body} }}{limit}"
 
     def _grouped(self, body: str) -> str:

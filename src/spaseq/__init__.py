@@ -26,7 +26,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CompiledQuery", "Engine", "Event", "InvalidArgument", "Match", "MatchedEvent", "QueryError",
-    "QueryWarning", "Session", "SpaseqError", "compile", "evaluate", "explain", "run", "to_pandas",
+    "QueryWarning", "Session", "SpaseqError", "compile", "compile_all", "evaluate", "explain", "run", "to_pandas",
 ]  # fmt: skip
 
 _LAZY = {
@@ -37,6 +37,7 @@ _LAZY = {
     "Session": ("spaseq.engine.session", "Session"),
     "MatchedEvent": ("spaseq.model.matches", "MatchedEvent"),
     "compile": ("spaseq.planner", "compile_query"),
+    "compile_all": ("spaseq.planner.compiled", "compile_all"),
     "evaluate": ("spaseq.engine.evaluate", "evaluate"),
     "explain": ("spaseq.planner.explain", "explain"),
     "run": ("spaseq.engine.run", "run"),

@@ -102,6 +102,10 @@ class Settings:
     forgotten_rows: int = _threshold(
         1 << 12, 2, "rows of a window view more than before from which those that left are dropped"
     )
+    joined_pairs: int = _threshold(1 << 20, 2, "pairs of solutions that a join over time looks at together")
+    policy_instants: int = _threshold(
+        1 << 10, 2, "instants of an EP-SPARQL query under a policy that are looked at together"
+    )
     slice_evaluations: int = _threshold(
         1 << 14, 2, "evaluations of a continuous query that are handled at a time"
     )
@@ -163,6 +167,9 @@ class Settings:
     )
     event_partitions: int = _limit(
         1_000_000, "partitions that one event belongs to, by all combinations of its keys"
+    )
+    rule_rounds: int = _limit(
+        1_000, "rounds in which rules that make new terms may feed themselves at one instant"
     )
     number_digits: int = _limit(4_000, "digits of an integer or a decimal; one with more has no value")
 

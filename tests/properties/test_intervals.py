@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from pyoxigraph import BlankNode, Quad, QuerySolutions, Store
 
 from spaseq.algebra.intervals import IntervalQuery
@@ -16,6 +18,7 @@ from spaseq.model.events import GraphEvent, localised
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
 from spaseq.reference.interval_answers import interval_answers
+from support.interval_hosts import WAYS, column_answers
 from support.interval_scenarios import IntervalScenario, interval_scenarios, plain_scenarios
 
 FEWER = settings(max_examples=settings.default.max_examples // 2)
@@ -72,6 +75,16 @@ def test_what_is_answered_before_an_instant_depends_on_what_ended_before_it(
     for instant in sorted({event.time for event in events}):
         before = _answers(query, scenario, [event for event in events if event.time < instant])
         assert _lines(before) == _lines(match for match in whole if match.instant < instant)
+
+
+@given(interval_scenarios(), st.sampled_from(sorted(WAYS)))
+def test_columns_answer_as_the_reference_does(scenario: IntervalScenario, way: str) -> None:
+    """However events are handed over: together, by instant, or one by one."""
+    query, events = _compiled(scenario), _localised(scenario.events)
+    expected = _answers(query, scenario, events)
+    wanted = replace(query, policy=scenario.policy)
+    found = column_answers(wanted, events, scenario.knowledge, WAYS[way], rdfs=scenario.rdfs)
+    assert _lines(found) == _lines(expected)
 
 
 @FEWER

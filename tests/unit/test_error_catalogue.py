@@ -98,7 +98,7 @@ def findings(title: str, text: str) -> list[Diagnostic]:
             return []
         if title.startswith("epsparql:"):
             compile_intervals(text, policy=Policy.RECENT if "`recent`" in title else Policy.UNRESTRICTED)
-            return []
+            return list(compile_query(text, "epsparql").warnings)
         return list(compile_query(text).warnings)
     except QueryError as error:
         return [each.located(text) for each in (error, *error.also)]

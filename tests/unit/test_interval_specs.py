@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from spaseq.model.terms import BlankScopes
 from spaseq.reference.interval_answers import interval_answers
 from spaseq.testing import Case, load_all
 from spaseq.testing.runner import check_error, check_matches
+from support.interval_hosts import WAYS, Portions, column_answers
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = load_all(SPECS, "epsparql")
@@ -27,7 +29,20 @@ def _reference(query: IntervalQuery, case: Case) -> list[Match]:
     return interval_answers(query, events, case.knowledge, policy=Policy(case.policy), rdfs=case.rdfs)
 
 
-EVALUATORS: dict[str, Callable[[IntervalQuery, Case], list[Match]]] = {"reference": _reference}
+def _by_columns(portions: Portions) -> Callable[[IntervalQuery, Case], list[Match]]:
+    def answers(query: IntervalQuery, case: Case) -> list[Match]:
+        scopes = BlankScopes()
+        events = [localised(event, scopes) for event in case.events]
+        wanted = replace(query, policy=Policy(case.policy))
+        return column_answers(wanted, events, case.knowledge, portions, rdfs=case.rdfs)
+
+    return answers
+
+
+EVALUATORS: dict[str, Callable[[IntervalQuery, Case], list[Match]]] = {
+    "reference": _reference,
+    **{name: _by_columns(portions) for name, portions in WAYS.items()},
+}
 
 
 @pytest.mark.parametrize("evaluator", EVALUATORS)

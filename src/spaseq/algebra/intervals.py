@@ -64,3 +64,6 @@ class IntervalQuery:
 
     asked: Asked | None
     rules: tuple[Rule, ...] = ()
+    rule_limit: int = 100_000
+    """The most occurrences that the rules may produce at one instant."""
+    policy: Policy = Policy.UNRESTRICTED

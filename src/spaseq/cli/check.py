@@ -39,7 +39,8 @@ def check(queries: tuple[str, ...], style: str) -> None:
 def _findings(path: str) -> tuple[UnreadableQuery | None, Iterable[Diagnostic], Iterable[Diagnostic]]:
     """Why a file cannot be read, or its errors and warnings."""
     try:
-        return None, (), compile_file(path).warnings
+        warnings = [warning for query in compile_file(path) for warning in query.warnings]
+        return None, (), tuple(warnings)
     except UnreadableQuery as problem:
         return problem, (), ()
     except QueryError as error:

@@ -44,7 +44,7 @@ def demo(engine: str | None) -> None:
     _title("The query", f"{QUERY.name}: when should a house switch from fuel to stored solar power?")
     text = QUERY.read_text(encoding="utf-8")
     click.echo(_indented(_without_comments(text)))
-    query = compile_or_exit(str(QUERY))
+    (query,) = compile_or_exit(str(QUERY))
     for warning in query.warnings:
         show(warning)
     _title("The plan", "each event moves the automaton along one edge (streams, operator, pattern)")

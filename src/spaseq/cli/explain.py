@@ -25,7 +25,7 @@ def explain(query: str, style: str, output: str | None) -> None:
     would be distributed and why, and warnings. `svg` is the drawn automaton alone, `html` one page with everything that needs no network.
     """
     try:
-        plan = compile_or_exit(query).explain(style)
+        plan = "\n".join(each.explain(style) for each in compile_or_exit(query))
     except InvalidArgument as error:  # a format that draws an automaton, for a query that has none
         show_problem(error)
         raise SystemExit(WRONG) from None

@@ -39,16 +39,16 @@ def read_query(path: str) -> tuple[str, str]:
         raise UnreadableQuery(f"cannot read {name}: {reason}") from None
 
 
-def compile_file(path: str, language: str | None = None) -> CompiledQuery:
-    """The compiled query of a file; `UnreadableQuery` or `QueryError` says what is wrong."""
-    from spaseq.planner import compile_query
+def compile_file(path: str, language: str | None = None) -> tuple[CompiledQuery, ...]:
+    """The compiled queries of a file; `UnreadableQuery` or `QueryError` says what is wrong."""
+    from spaseq.planner.compiled import compile_all
 
     text, name = read_query(path)
-    return compile_query(text, language, name=name)
+    return compile_all(text, language, name=name)
 
 
-def compile_or_exit(path: str, language: str | None = None) -> CompiledQuery:
-    """The compiled query of a file; whatever is wrong is shown, and ends the command with status 2."""
+def compile_or_exit(path: str, language: str | None = None) -> tuple[CompiledQuery, ...]:
+    """The compiled queries of a file; whatever is wrong is shown, and ends the command with status 2."""
     try:
         return compile_file(path, language)
     except UnreadableQuery as error:

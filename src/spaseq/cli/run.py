@@ -102,6 +102,7 @@ def _request(given: Arguments) -> RunRequest:
     from spaseq.engine.opening import InputOptions
     from spaseq.engine.request import IDLE_AFTER, SETTLE, RunRequest
     from spaseq.io.options import ReadOptions
+    from spaseq.planner.in_run import Choices
 
     if STANDARD_INPUT in given["queries"] and any(map(_is_piped, given["streams"])):
         raise InvalidArgument(
@@ -146,6 +147,7 @@ def _request(given: Arguments) -> RunRequest:
         idle_after=IDLE_AFTER if times["idle_after"] is None else times["idle_after"],
         checkpoint=given["checkpoint"],
         checkpoint_every=as_duration(given["checkpoint_every"], "time between checkpoints"),
+        choices=Choices(given["policy"], given["rule_limit"]),
         max_runs=given["max_runs"],
         max_memory=given["max_memory"],
         query_files=tuple(path for path in given["queries"] if path != STANDARD_INPUT),
@@ -186,8 +188,12 @@ def _is_piped(stream: str) -> bool:
 def _queries(given: Arguments) -> tuple[NamedQuery, ...]:
     from spaseq.engine.inputs import NamedQuery
 
-    compiled = [compile_or_exit(path, given["language"]) for path in given["queries"]]
-    return tuple(map(NamedQuery, labels(given["queries"]), compiled))
+    found: list[NamedQuery] = []
+    for label, path in zip(labels(given["queries"]), given["queries"], strict=True):
+        several = compile_or_exit(path, given["language"])
+        names = [label] if len(several) == 1 else [f"{label}-{number + 1}" for number in range(len(several))]
+        found += map(NamedQuery, names, several)
+    return tuple(found)
 
 
 # --- while it runs, and after ---------------------------------------------------------------------

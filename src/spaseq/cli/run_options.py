@@ -12,6 +12,8 @@ from spaseq.cli.arguments import SizeOption
 from spaseq.io.bad_input import POLICIES, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.io.sources import LAYOUTS, Layout
+from spaseq.planner.in_run import POLICIES as EP_POLICIES
+from spaseq.planner.in_run import RULE_LIMIT
 from spaseq.stores import Place, is_store, place_of
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
 
@@ -43,6 +45,8 @@ class Arguments(TypedDict):
     streams: tuple[str, ...]
     knowledge: tuple[str, ...]
     rdfs: bool
+    policy: str
+    rule_limit: int
     language: str | None
     file_format: str | None
     timestamp_predicate: str
@@ -95,11 +99,30 @@ _OPTIONS = (
         multiple=True,
         help="A background graph: Turtle, N-Triples, RDF/XML or JSON-LD, by extension; repeatable.",
     ),
-    _option("--rdfs", is_flag=True, help="Add the RDFS closure to background graphs."),
+    _option(
+        "--rdfs",
+        is_flag=True,
+        help="Add the RDFS closure to background graphs; EP-SPARQL applies it to events as well.",
+    ),
+    _option(
+        "--policy",
+        type=click.Choice(EP_POLICIES),
+        default=EP_POLICIES[0],
+        show_default=True,
+        help="EP-SPARQL: which partners a sequence takes; all but the first let answers consume what they are made of.",
+    ),
+    _option(
+        "--rule-limit",
+        metavar="N",
+        type=click.IntRange(min=1),
+        default=RULE_LIMIT,
+        show_default=True,
+        help="EP-SPARQL: the most occurrences that rules may produce at one instant.",
+    ),
     _option(
         "--language",
         metavar="NAME",
-        help="The language of the queries: spaseq, or rsepql for RSP-QL and C-SPARQL; default by the extension of their files, else by their words.",
+        help="The language of the queries: spaseq, epsparql, or rsepql for RSP-QL and C-SPARQL; default by the extension of their files, else by their words.",
     ),
     _option(
         "--format",

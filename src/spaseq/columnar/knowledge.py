@@ -57,6 +57,11 @@ class Knowledge:
         return self._version
 
     @property
+    def rdfs(self) -> bool:
+        """Whether the RDFS closure of every graph is taken."""
+        return self._rdfs
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The IRIs of the registered graphs, in order of registration."""
         return tuple(self._graphs)

@@ -32,9 +32,9 @@ def rdfs_closure(triples: Iterable[Triple]) -> frozenset[Triple]:
 
 
 def _entailed(triples: set[Triple]) -> set[Triple]:
-    classes = _transitive(_relation(triples, SUB_CLASS))
-    properties = _transitive(_relation(triples, SUB_PROPERTY))
-    domains, ranges = _relation(triples, DOMAIN), _relation(triples, RANGE)
+    classes = transitive(schema_relation(triples, SUB_CLASS))
+    properties = transitive(schema_relation(triples, SUB_PROPERTY))
+    domains, ranges = schema_relation(triples, DOMAIN), schema_relation(triples, RANGE)
     found = {Triple(low, SUB_CLASS, high) for low, highs in classes.items() for high in highs}
     found |= {Triple(low, SUB_PROPERTY, high) for low, highs in properties.items() for high in highs}
     facts = set(triples)
@@ -56,7 +56,8 @@ def _entailed(triples: set[Triple]) -> set[Triple]:
     return found
 
 
-def _relation(triples: Iterable[Triple], predicate: NamedNode) -> dict[Node, set[Node]]:
+def schema_relation(triples: Iterable[Triple], predicate: NamedNode) -> dict[Node, set[Node]]:
+    """The pairs of nodes that a predicate of the schema relates."""
     pairs: dict[Node, set[Node]] = defaultdict(set)
     for triple in triples:
         subject, wider = triple.subject, triple.object
@@ -65,7 +66,7 @@ def _relation(triples: Iterable[Triple], predicate: NamedNode) -> dict[Node, set
     return pairs
 
 
-def _transitive(pairs: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:
+def transitive(pairs: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:
     """For every node, what it reaches in one or more steps."""
     closed: dict[Node, set[Node]] = {}
     for start in pairs:

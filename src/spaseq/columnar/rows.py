@@ -31,9 +31,11 @@ from spaseq.columnar.views import Views
 from spaseq.model.batch import EMPTY
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.values import Kind
+from spaseq.temporal.durations import canonical_duration
 from spaseq.temporal.instants import XSD, format_instant
 
 _DATE_TIME = NamedNode(XSD + "dateTime")
+_DURATION = NamedNode(XSD + "duration")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +184,7 @@ class RowEvaluator:
     def encode_instant(self, instant: int) -> int:
         """The id of an ``xsd:dateTime``."""
         return self._dictionary.encode(Literal(format_instant(instant), datatype=_DATE_TIME))
+
+    def encode_duration(self, microseconds: int) -> int:
+        """The id of an ``xsd:duration``."""
+        return self._dictionary.encode(Literal(canonical_duration(microseconds), datatype=_DURATION))

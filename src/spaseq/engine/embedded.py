@@ -11,6 +11,7 @@ from spaseq.engine.session import Session, as_query
 from spaseq.errors import InvalidArgument, described
 from spaseq.operators.snapshot import restore_machine, snapshot_machine
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED
 
 if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Source
@@ -27,6 +28,8 @@ class Engine(Session):
         lateness: str | int = 0,
         max_lead: str | int | None = None,
         rdfs: bool = False,
+        policy: str = UNRESTRICTED,
+        rule_limit: int = RULE_LIMIT,
         max_runs: int | None = 10_000_000,
         max_memory: int | None = None,
         compile_kernels: bool | None = None,
@@ -38,6 +41,8 @@ class Engine(Session):
             lateness=lateness,
             max_lead=max_lead,
             rdfs=rdfs,
+            policy=policy,
+            rule_limit=rule_limit,
             max_runs=max_runs,
             max_memory=max_memory,
             compile_kernels=compile_kernels,

@@ -76,7 +76,11 @@ class LocalRun:
         self.format = chosen_format(request)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         limits = GroupOptions(
-            request.max_runs, request.provenance, max_memory=request.max_memory, whole_process=True
+            request.max_runs,
+            request.provenance,
+            max_memory=request.max_memory,
+            whole_process=True,
+            choices=request.choices,
         )
         self.session = QueryGroup(queries, knowledge, wall_clock(), limits)
         whole = self.session.needs_whole_instants

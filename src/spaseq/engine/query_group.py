@@ -25,6 +25,8 @@ from spaseq.model.mappings import MappingTable
 from spaseq.model.matches import Match
 from spaseq.operators.answers import Answers
 from spaseq.operators.machine import Machine, MachineOptions, Tiers, check_limits
+from spaseq.planner.in_run import DEFAULT as DEFAULT_CHOICES
+from spaseq.planner.in_run import Choices, in_run
 from spaseq.planner.program import Program, build_program
 from spaseq.temporal.instants import FOREVER
 
@@ -117,6 +119,7 @@ class GroupOptions:
     max_memory: int | None = None
     whole_process: bool = False
     """All memory of this process counts, not only what the group holds."""
+    choices: Choices = DEFAULT_CHOICES
 
     def __post_init__(self) -> None:
         check_limits(self.max_runs, self.max_memory)
@@ -142,7 +145,9 @@ class QueryGroup:
         self.dictionary.watch = self.budget.check
         self._knowledge, self._now, self._options = knowledge, now, options
         self._tiers = Tiers(compile_kernels=options.compile_kernels)
-        programs = [build_program(item.query) for item in queries]
+        adapted = in_run([item.query for item in queries], knowledge, options.choices)
+        queries = [replace(item, query=query) for item, query in zip(queries, adapted, strict=True)]
+        programs = [build_program(query) for query in adapted]
         self._identified = options.with_events or any(item.query.form.kind == "construct" for item in queries)
         self.needed = None if self._identified else _needed(programs)
         """The predicates that readers must keep; None for all."""
@@ -170,7 +175,8 @@ class QueryGroup:
         declared = (stream.iri for stream in item.query.streams)
         self.needed = None  # nobody knows what the next query asks for
         self.streams = tuple(dict.fromkeys((*self.streams, *declared)))
-        run = self._run(item, build_program(item.query))
+        (query,) = in_run([item.query], self._knowledge, self._options.choices)
+        run = self._run(replace(item, query=query), build_program(query))
         for known in self.runs:
             known.number_streams(self.streams)
         self.runs.append(run)

@@ -14,6 +14,8 @@ from spaseq.engine.opening import InputOptions
 from spaseq.engine.paths import Reads, check_paths
 from spaseq.io.bad_input import Policy
 from spaseq.io.results import OutputFormat
+from spaseq.planner.in_run import DEFAULT as DEFAULT_CHOICES
+from spaseq.planner.in_run import Choices
 from spaseq.stores import Place
 
 CHECKPOINT_EVERY = 10_000_000
@@ -45,6 +47,7 @@ class RunRequest:
     idle_after: int = IDLE_AFTER
     checkpoint: Path | None = None
     checkpoint_every: int = CHECKPOINT_EVERY
+    choices: Choices = DEFAULT_CHOICES
     max_runs: int | None = 10_000_000
     max_memory: int | None = None
     query_files: tuple[str, ...] = ()
@@ -65,6 +68,7 @@ class RunRequest:
             "inputs": inputs,
             "background graphs": files_identity(self.knowledge),
             "rdfs": self.rdfs,
+            "policy": self.choices.policy,
             "format": self.input.file_format,
             "lateness": self.input.lateness,
             "timestamp predicate": read.timestamp_predicate,

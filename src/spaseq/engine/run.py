@@ -35,6 +35,7 @@ from spaseq.io.sources import Layout, PathLike
 from spaseq.io.unreadable import IncompleteInput
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices
 from spaseq.stores import place_of
 from spaseq.temporal.instants import TimeUnit
 
@@ -55,6 +56,8 @@ def run(
     knowledge: Knowledge | Mapping[str, Source] | None = None,
     *,
     rdfs: bool = False,
+    policy: str = UNRESTRICTED,
+    rule_limit: int = RULE_LIMIT,
     lateness: str | int | None = None,
     max_lead: str | int | None = None,
     format: str | None = None,  # noqa: A002 - the public name
@@ -81,7 +84,8 @@ def run(
     ``dataset`` anywhere in a file, with quads in any order; ``auto`` finds out for each file. ``start_predicate`` and
     ``end_predicate`` name what links the graph of an interval event to its two ends.
 
-    ``knowledge`` gives background graphs by IRI: paths or graphs. ``on_bad_input`` is ``fail``, ``skip`` or
+    ``knowledge`` gives background graphs by IRI: paths or graphs; with ``rdfs`` their RDFS closure, in EP-SPARQL also that of events.
+    ``policy`` and ``rule_limit`` are those of EP-SPARQL's sequences and rules. ``on_bad_input`` is ``fail``, ``skip`` or
     ``quarantine``, which keeps it in the file ``quarantine``. ``max_runs`` bounds the partial
     matches that wait, ``max_memory`` (bytes; default: half of the memory there is) all that the run holds; reaching
     them is an error that says what grows. Without ``with_events`` matches name neither
@@ -124,7 +128,8 @@ def run(
         )
     kept = QuarantineFile(place_of(quarantine))
     handler = BadInputHandler(on_bad_input, kept if on_bad_input == "quarantine" else None)
-    limits = GroupOptions(max_runs, with_events, max_memory=max_memory)
+    choices = Choices(policy, rule_limit)
+    limits = GroupOptions(max_runs, with_events, max_memory=max_memory, choices=choices)
     session = QueryGroup(queries, as_knowledge(knowledge, rdfs=rdfs), wall_clock(), limits)
     return _matches(session, inputs, options, Reports(handler, session.dictionary), kept)
 

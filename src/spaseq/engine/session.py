@@ -34,6 +34,7 @@ from spaseq.model.events import (
 )
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
+from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices
 from spaseq.settings import settings
 from spaseq.stores import place_of
 from spaseq.temporal.instants import FOREVER, format_instant, from_datetime
@@ -122,7 +123,7 @@ class Session:
     ``lateness`` is how long out-of-order events are waited for; an event later than that is counted in
     ``metrics.late`` and kept in ``late_events`` until the caller clears it. An event more than ``max_lead`` ahead of
     the wall clock moves no watermark: it is counted in ``metrics.ahead`` and kept in ``ahead_events``; by default any
-    time is accepted. ``max_runs`` bounds the partial matches of a query that wait, ``max_memory`` (bytes; default: half of
+    time is accepted. ``policy`` and ``rule_limit`` are those of EP-SPARQL's sequences and rules. ``max_runs`` bounds the partial matches of a query that wait, ``max_memory`` (bytes; default: half of
     the memory there is) all that the session holds; reaching them is an error that says what grows.
     ``compile_kernels`` is True to compile before the first event, False for never; by default a query
     starts interpreted and is compiled, in the background or before a large batch, when the input is worth it.
@@ -135,13 +136,16 @@ class Session:
         lateness: str | int = 0,
         max_lead: str | int | None = None,
         rdfs: bool = False,
+        policy: str = UNRESTRICTED,
+        rule_limit: int = RULE_LIMIT,
         max_runs: int | None = 10_000_000,
         max_memory: int | None = None,
         compile_kernels: bool | None = None,
         with_events: bool = True,
     ) -> None:
         self.knowledge = as_knowledge(knowledge, rdfs=rdfs)
-        options = GroupOptions(max_runs, with_events, compile_kernels, max_memory)
+        choices = Choices(policy, rule_limit)
+        options = GroupOptions(max_runs, with_events, compile_kernels, max_memory, choices=choices)
         self._group = QueryGroup((), self.knowledge, wall_clock(), options)
         self.dictionary = self._group.dictionary
         self._listed = 0

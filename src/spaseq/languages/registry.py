@@ -15,6 +15,7 @@ from pkgutil import iter_modules
 from typing import Final
 
 from spaseq.algebra.events import EventQuery
+from spaseq.algebra.intervals import IntervalQuery
 from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.windows import WindowQuery
 from spaseq.errors import InvalidArgument, QueryWarning, Span, did_you_mean, listed
@@ -34,7 +35,7 @@ class Lowered:
     A query of the event algebra runs on the automaton, any other names its operator.
     """
 
-    query: EventQuery | OperatorQuery | WindowQuery
+    query: EventQuery | OperatorQuery | WindowQuery | IntervalQuery
     warnings: tuple[QueryWarning, ...]
     normal_text: str
     """The text without what carries no meaning: comments, layout, prefixes."""
@@ -48,14 +49,16 @@ class Lowered:
 class Language:
     """A query language over the SPARQL core.
 
-    ``compile`` parses, checks and lowers a text; the second argument is the name that errors show. ``words`` are keywords
+    ``compile`` parses, checks and lowers a text, which may have several queries; the second argument is the name that errors show. ``words`` are keywords
     that no other language has.
     """
 
     name: str
     extensions: tuple[str, ...]
     words: frozenset[str]
-    compile: Callable[[str, str], Lowered]
+    compile: Callable[[str, str], Lowered | tuple[Lowered, ...]]
+    sign: str = ""
+    """What only its texts look like, if it has words in common with another: a regular expression over the text without names."""
 
 
 @cache
@@ -84,6 +87,11 @@ def language_of(text: str, path: str = "") -> Language:
     for language in languages:
         if suffix in language.extensions:
             return language
-    words = set(re.findall(r"[A-Z_]+", _NO_WORDS.sub(" ", text).upper()))
-    known = [language for language in languages if words & language.words]
+    bare = _NO_WORDS.sub(" ", text).upper()
+    words = set(re.findall(r"[A-Z_]+", bare))
+    known = [
+        language
+        for language in languages
+        if words & language.words or (language.sign and re.search(language.sign, bare))
+    ]
     return known[0] if len(known) == 1 else find_language(DEFAULT)

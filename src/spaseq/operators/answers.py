@@ -71,9 +71,9 @@ class Answers:
         return columns + len(self) * (ranked + named)
 
     def by_evaluation(self) -> list[npt.NDArray[np.intp]]:
-        """The rows of each evaluation of a continuous query, which come one after the other."""
-        assert self.evaluation is not None
-        changes = (self.time[1:] != self.time[:-1]) | (self.evaluation[1:] != self.evaluation[:-1])
+        """The rows of each evaluation of a continuous query, or else of each interval, which come one after the other."""
+        of = self.start if self.evaluation is None else self.evaluation
+        changes = (self.time[1:] != self.time[:-1]) | (of[1:] != of[:-1])
         return np.split(np.arange(len(self)), np.flatnonzero(changes) + 1) if len(self) else []
 
     @property
@@ -197,7 +197,7 @@ def answer_keys(
         elif answers.evaluation is not None:
             made_of = [("evaluation", f"{answers.time[row]} {answers.evaluation[row]}".encode())]
         else:
-            made_of = [("", f"{answers.start[row]} {answers.time[row]}".encode())]
+            made_of = [("interval", f"{answers.start[row]} {answers.time[row]}".encode())]
         yield match_key(
             normal_text,
             made_of,
@@ -218,7 +218,7 @@ def matches(
     ``first`` is how many answers there were before; it keeps the blank nodes of CONSTRUCT apart without identities.
     """
     form, streams, truths = program.query.form.kind, program.streams, answers.truths
-    if form == "construct" and answers.evaluation is not None:
+    if form == "construct" and program.query.form.continuous:
         yield from _graphs(program, answers, dictionary, normal_text, numbering)
         return
     keys = answer_keys(program, answers, normal_text, dictionary.ntriples)

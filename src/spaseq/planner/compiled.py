@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, Form, Gpm, SelectForm
 from spaseq.algebra.expressions import Call, FunctionCall, Var, walk
+from spaseq.algebra.intervals import IntervalQuery
 from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
 from spaseq.algebra.patterns import Filter, Group
 from spaseq.algebra.rules import RULES, Rule, rewrite
@@ -44,6 +45,15 @@ class NotPartitionable(QueryWarning):
     message_template = "the query runs in one piece: {reason}"
     label_template = "cannot be partitioned"
     cure_template = "{cure}"
+
+
+class UnboundedJoin(QueryWarning):
+    """A join over time whose state grows with the stream."""
+
+    code = "SPW801"
+    message_template = "{join} keeps all that it may still join: its state grows as long as the stream does"
+    label_template = "no bound on the duration"
+    cure_template = 'say how long an answer may last: FILTER(getDURATION() < "PT1H"^^xsd:duration)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +131,8 @@ class CompiledQuery:
     plan: SequencePlan | None
     """The automaton that runs it; None if it names another operator."""
     optimisations: Optimisations = ALL
+    circumstances: str = ""
+    """What a run adds to the query that changes its state: a digest."""
 
     @property
     def algebra(self) -> EventQuery:
@@ -157,7 +169,7 @@ class CompiledQuery:
     @property
     def fingerprint(self) -> str:
         """What saved state and a query must agree on."""
-        return hashlib.sha256(self.normal_text.encode()).hexdigest()
+        return hashlib.sha256((self.normal_text + self.circumstances).encode()).hexdigest()
 
     def __repr__(self) -> str:
         """One line: the name, the form and the sequence; `explain` shows the rest."""
@@ -194,10 +206,29 @@ def compile_query(
     ``language`` is the name of the query's language; by default it is found by the extension of ``name`` if that is a
     file's, else by the words of the query.
     """
+    found = compile_all(text, language, name=name, optimisations=optimisations)
+    if len(found) > 1:
+        raise InvalidArgument(
+            f"this text has {len(found)} queries: `compile_all` compiles all of them, and each can be run by itself"
+        )
+    return found[0]
+
+
+def compile_all(
+    text: str, language: str | None = None, *, name: str = "query", optimisations: Optimisations = ALL
+) -> tuple[CompiledQuery, ...]:
+    """The queries of a text, in its order: one, but for a file of EP-SPARQL, which may have several over the same rules."""
     if not isinstance(text, str):
         raise InvalidArgument(f"a query is a text, not {text!r}; read a file with Path(…).read_text()")
     found = find_language(language) if language is not None else language_of(text, name)
     lowered = found.compile(text, name)
+    several = lowered if isinstance(lowered, tuple) else (lowered,)
+    return tuple(_compiled(text, name, found.name, each, optimisations) for each in several)
+
+
+def _compiled(
+    text: str, name: str, language: str, lowered: Lowered, optimisations: Optimisations
+) -> CompiledQuery:
     source = lowered.query
     if isinstance(source, WindowQuery):
         from spaseq.planner.continuous import (  # loads columns, which others need not
@@ -208,6 +239,16 @@ def compile_query(
         knowledge = graphs_of(source)
         source = continuous_query(source)
         planned = _for_operator(source)._replace(knowledge=knowledge)
+    elif isinstance(source, IntervalQuery):
+        from spaseq.planner import over_intervals
+
+        knowledge = over_intervals.graphs_of(source)
+        unbounded = [each for each in over_intervals.join_facts(source) if over_intervals.grows(each)]
+        source = over_intervals.interval_query(source)
+        planned = _for_operator(source)._replace(
+            knowledge=knowledge,
+            warnings=tuple(UnboundedJoin(span=lowered.pattern, join=each.name) for each in unbounded[:1]),
+        )
     elif isinstance(source, OperatorQuery):
         planned = _for_operator(source)
     else:
@@ -218,11 +259,11 @@ def compile_query(
     return CompiledQuery(
         text=text,
         name=name,
-        language=found.name,
+        language=language,
         normal_text=lowered.normal_text,
         prefixes=lowered.prefixes,
         form=planned.form,
-        streams=lowered.query.streams,
+        streams=source.streams,
         patterns=planned.patterns,
         knowledge=planned.knowledge,
         distribution=planned.distribution,

@@ -22,6 +22,7 @@ from spaseq.errors import InvalidArgument, described, listed
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.operators.machine import check_limits
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices, in_run
 from spaseq.planner.value_types import certain_types
 from spaseq.settings import settings
 from spaseq.spark.job import Job, make_tasks, stream_numbers
@@ -63,6 +64,8 @@ class MatchOptions:
     on_bad_input: str | None = None
     quarantine: Directory | None = None
     partitions: int | None = None
+    policy: str = UNRESTRICTED
+    rule_limit: int = RULE_LIMIT
     max_runs: int | None = 10_000_000
     max_memory: int | None = None
     lateness: str | int = 0
@@ -90,6 +93,8 @@ def match(
     format: str | None = None,  # noqa: A002 - the public name
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
     rdfs: bool = False,
+    policy: str = UNRESTRICTED,
+    rule_limit: int = RULE_LIMIT,
     provenance: bool = False,
     on_bad_input: str | None = None,
     quarantine: Directory | None = None,
@@ -119,7 +124,7 @@ def match(
     ``format`` is the syntax of ``value`` columns, whose graphs name their own time with
     ``timestamp_predicate`` unless there is a ``time`` column. ``partitions`` is the number of buckets that keys
     and windows are spread over (on streams 64: a checkpoint keeps it, whatever the cores and partitions of the session); ``max_runs`` and ``max_memory`` (bytes; default: half of the memory of a worker's machine,
-    divided by its cores) bound the state of each.
+    divided by its cores) bound the state of each. ``policy`` and ``rule_limit`` are those of EP-SPARQL's sequences and rules.
 
     On streaming DataFrames answers come when they are certain: when the watermark has passed them. It follows the
     slowest source, ``lateness`` behind its latest event; one that is more than ``stream_lag`` of event time
@@ -141,6 +146,8 @@ def match(
         format=format,
         timestamp_predicate=timestamp_predicate,
         rdfs=rdfs,
+        policy=policy,
+        rule_limit=rule_limit,
         provenance=provenance,
         on_bad_input=on_bad_input,
         quarantine=quarantine,
@@ -325,10 +332,11 @@ def _job(
         # Nothing is kept by bucket, so a task may have several as one: what it costs to start one is saved.
         buckets = min(buckets, settings().tasks_per_core * parallel_tasks(spark))
     check_limits(options.max_runs, options.max_memory)
-    tasks, streams = make_tasks(queries, buckets, streaming=streaming)
+    known = as_knowledge(knowledge, rdfs=options.rdfs)
+    adapted = in_run(tuple(queries.values()), known, Choices(options.policy, options.rule_limit))
+    tasks, streams = make_tasks(dict(zip(queries, adapted, strict=True)), buckets, streaming=streaming)
     # A streaming query that fails of late events fails again at every restart.
     late_default = "skip" if options.quarantine is None else "quarantine"
-    known = as_knowledge(knowledge, rdfs=options.rdfs)
     for task in tasks:
         known.require(task.program.query.knowledge[0])
     return Job(

@@ -76,6 +76,22 @@ def format_duration(microseconds: int) -> str:
     return f"{microseconds}us"
 
 
+def canonical_duration(microseconds: int) -> str:
+    """A duration as the canonical text of an ``xsd:duration``.
+
+    >>> canonical_duration(0), canonical_duration(93_784_500_000)
+    ('PT0S', 'P1DT2H3M4.5S')
+    """
+    minutes, rest = divmod(microseconds, 60_000_000)
+    days, minutes = divmod(minutes, 24 * 60)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{rest // 1_000_000}.{rest % 1_000_000:06d}".rstrip("0").removesuffix(".") if rest else "0"
+    parts = ((days, "D"), (hours, "H"), (minutes, "M"))
+    day, *time = (f"{number}{unit}" if number else "" for number, unit in parts)
+    clock = "".join(time) + ("" if seconds == "0" else f"{seconds}S")
+    return f"P{day}" + (f"T{clock}" if clock else "") if day or clock else "PT0S"
+
+
 def microseconds(size: int, unit: str) -> int:
     """A number of units, as queries name them in the singular: ``MINUTE``."""
     return size * _UNITS[unit.lower()]

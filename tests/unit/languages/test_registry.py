@@ -61,7 +61,7 @@ def test_a_compiled_query_knows_its_language_prefixes_and_fingerprint() -> None:
 def test_a_package_beside_the_others_is_a_language() -> None:
     """It is listed, found by name, extension and words; what it compiles to runs like any other query."""
     text = "?s <urn:p> ?o THEN ?s <urn:q> ?o"
-    assert language_names() == ("rsepql", "spaseq", "toy")
+    assert language_names() == ("epsparql", "rsepql", "spaseq", "toy")
     assert language_of(text).name == language_of("", "query.toy").name == "toy"
     assert language_of(QUERY + " # THEN").name == language_of("ASK { 'THEN' }").name == "spaseq"
     query = spaseq.compile(text)

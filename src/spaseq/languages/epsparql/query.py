@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from spaseq.algebra.events import AskForm, Form, ProjectionItem, SelectForm
 from spaseq.algebra.expressions import Exists, walk
@@ -13,7 +14,9 @@ from spaseq.algebra.strata import Entailed, NegativeCycle, strata
 from spaseq.errors import QueryError
 from spaseq.languages.epsparql.dialect import parse_epsparql
 from spaseq.languages.epsparql.errors import NegativeDependence, PolicyImpossible
+from spaseq.languages.epsparql.printer import format_epsparql
 from spaseq.languages.epsparql.tree import EpsparqlFile
+from spaseq.languages.registry import Lowered
 from spaseq.languages.sparql import join, lower_group, lower_solutions, lower_values
 from spaseq.syntax import ast
 
@@ -36,6 +39,33 @@ def compile_intervals(
     except QueryError as error:
         error.located(text, name)
         raise
+
+
+def compile_file(text: str, name: str) -> tuple[Lowered, ...]:
+    """The queries of a file, each with its rules."""
+    written = parse_epsparql(text, name=name)
+    try:
+        queries = lower(written)
+    except QueryError as error:
+        error.located(text, name)
+        raise
+    declared = (each for each in written.prologue.declarations if isinstance(each, ast.PrefixDeclaration))
+    prefixes = tuple({each.name: each.iri for each in declared}.items())
+    answering = [each for each in written.statements if each not in written.rules]
+    return tuple(
+        Lowered(
+            query,
+            (),
+            format_epsparql(
+                replace(
+                    written, statements=(*written.rules, *answering[at : at + 1]), prologue=ast.Prologue()
+                )
+            ),
+            prefixes,
+            written.span,
+        )
+        for at, query in enumerate(queries)
+    )
 
 
 def lower(written: EpsparqlFile) -> tuple[IntervalQuery, ...]:

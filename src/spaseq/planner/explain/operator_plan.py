@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from spaseq.algebra.format import format_pattern
+from spaseq.algebra.intervals import IntervalQuery
 from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.windows import Emission, Everything, WindowQuery
 from spaseq.errors import InvalidArgument
@@ -54,6 +55,10 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
     windows: dict[str, list[str]] = {}
     if isinstance(details, WindowQuery):
         windows = dict(_window_facts(details, incremental=query.optimisations.incremental))
+    if isinstance(details, IntervalQuery):
+        from spaseq.planner.explain.interval_plan import interval_facts  # loads columns
+
+        windows = dict(interval_facts(details))
     if windows:
         patterns = [each.name for each in query.patterns]
     keys = [f"?{name}" for name in query.distribution.variables]

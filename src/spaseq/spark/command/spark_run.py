@@ -253,6 +253,8 @@ class SparkRun:
         """The answers of all queries, for `write`; what workers write goes into this folder."""
         queries = {name: query.query for name, query in self.names.items()}
         limits = {
+            "policy": self.request.choices.policy,
+            "rule_limit": self.request.choices.rule_limit,
             "max_runs": self.request.max_runs,
             "max_memory": self.request.max_memory,
             "max_lead": self.request.input.max_lead,

@@ -1,0 +1,356 @@
+"""From a pattern to the views that evaluate it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import assert_never
+
+import numpy as np
+from pyoxigraph import NamedNode
+
+from spaseq.algebra.expressions import (
+    Aggregate,
+    Constant,
+    Expression,
+    Term,
+    Var,
+    conjuncts,
+    rebuild,
+)
+from spaseq.algebra.functions import has_exists
+from spaseq.algebra.intervals import Policy
+from spaseq.algebra.patterns import (
+    Bgp,
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    IntervalJoin,
+    Join,
+    LeftJoin,
+    Minus,
+    Node,
+    OrderBy,
+    OrderKey,
+    Pattern,
+    Project,
+    Relation,
+    Slice,
+    Union,
+    Values,
+)
+from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
+from spaseq.intervals.bounds import longest_of, over_columns, reads_time
+from spaseq.intervals.expressions import TIMES, Test
+from spaseq.intervals.groups import GroupView
+from spaseq.intervals.joins import Columns, MinusView, OptionalView, Partners
+from spaseq.intervals.limits import SliceView
+from spaseq.intervals.rows import Ids
+from spaseq.intervals.triples import TripleBuilder
+from spaseq.intervals.views import (
+    BoundView,
+    ExtendView,
+    FilterView,
+    ProjectView,
+    TimelessView,
+    UnionView,
+    View,
+)
+
+
+class ViewBuilder(TripleBuilder):
+    """Builds the views of patterns."""
+
+    def build(self, pattern: Pattern) -> View:
+        """The solutions of a pattern."""
+        return self._view(pattern, None, [], late=False)
+
+    # --- patterns -------------------------------------------------------------------------------
+
+    def _view(
+        self, pattern: Pattern, longest: int | None, conditions: list[Expression], *, late: bool
+    ) -> View:
+        """The solutions of a pattern on which some conditions hold, which say nothing of time.
+
+        Solutions that last longer than ``longest`` are of no use, and may be there or not. ``late`` is the left side of a sequence of
+        rules that feed themselves.
+        """
+        view = self._node(pattern, longest, conditions, late=late)
+        for condition in conditions:
+            view = FilterView(view, self._test(condition))
+        conditions.clear()
+        return view
+
+    def _node(
+        self, pattern: Pattern, longest: int | None, conditions: list[Expression], *, late: bool
+    ) -> View:
+        match pattern:
+            case Bgp(triples):
+                return self._bgp(triples, longest, conditions, late=late)
+            case Join(left, right):
+                return self._join(left, right, None, longest, conditions, late=late)
+            case IntervalJoin(left, right, relation, condition) if conditions and self._chooses(relation):
+                return self._node(
+                    pattern, None, [], late=late
+                )  # filters outside the operands act after the choice
+            case IntervalJoin(left, right, Relation.SEQ | Relation.EQUALS as relation):
+                limit = None if self._chooses(relation) else longest
+                return self._join(left, right, relation, limit, conditions, late=late)
+            case IntervalJoin(left, right, Relation.OPTIONALSEQ, condition):
+                later = late or self._lagging
+                partners = self._view(left, self._own_bound(condition), [], late=later)
+                limit = None if self._chooses(Relation.OPTIONALSEQ) else longest
+                rows = self._side(right, limit, conditions, late=late)
+                return self._optional(rows, partners, Relation.OPTIONALSEQ, condition, limit, late=late)
+            case IntervalJoin(left, right, Relation.EQUALSOPTIONAL as relation, condition):
+                rows = self._side(left, longest, conditions, late=late)
+                partners = self._view(right, self._own_bound(condition), [], late=late)
+                return self._optional(rows, partners, relation, condition, longest, late=late)
+            case LeftJoin(left, right, condition):
+                rows = self._side(left, longest, conditions, late=late)
+                partners = self._view(right, self._own_bound(condition), [], late=late)
+                return self._optional(rows, partners, None, condition, longest, late=late)
+            case Union(left, right):
+                sides = [self._view(side, longest, list(conditions), late=late) for side in (left, right)]
+                conditions.clear()
+                return UnionView(sides)
+            case Minus(left, right):
+                rows = self._side(left, longest, conditions, late=late)
+                if set(in_scope(left)).isdisjoint(in_scope(right)):
+                    return rows
+                others = self._view(right, None, [], late=late)
+                return MinusView(rows, others)
+            case Filter(inner, condition):
+                return self._filter(inner, condition, longest, conditions, late=late)
+            case Extend(inner, variable, expression):
+                view = self._side(inner, longest, conditions, late=late)
+                return self._extended(view, variable.name, expression, late=late)
+            case Values(variables, rows):
+                return self._values(variables, rows)
+            case Graph(name, inner):
+                return self._graph(name, inner, late=late)
+            case Group(inner, keys, aggregates):
+                return self._group(inner, keys, aggregates, late=late)
+            case OrderBy(inner):  # without LIMIT, the order inside a query has no meaning
+                return self._view(inner, longest, conditions, late=late)
+            case Project(inner, chosen):
+                names = [variable.name for variable in chosen]
+                return ProjectView(self._side(inner, longest, conditions, late=late), names)
+            case Distinct(inner):  # solutions are a set anyway
+                return self._view(inner, longest, conditions, late=late)
+            case Slice(inner, offset, limit):
+                return self._slice(inner, offset, limit, late=late)
+            case IntervalJoin():
+                raise AssertionError(pattern.relation)
+            case _:
+                assert_never(pattern)
+
+    def _chooses(self, relation: Relation) -> bool:
+        """True if a policy chooses among the partners of a join."""
+        return self._policy is not Policy.UNRESTRICTED and relation in (Relation.SEQ, Relation.OPTIONALSEQ)
+
+    def _side(
+        self, pattern: Pattern, longest: int | None, conditions: list[Expression], *, late: bool
+    ) -> View:
+        """One side of a pattern, with those conditions that it alone decides."""
+        bound = certainly_bound(pattern)
+        own = [each for each in conditions if expression_variables(each) <= bound]
+        conditions[:] = [each for each in conditions if each not in own]
+        return self._view(pattern, longest, own, late=late)
+
+    def _join(
+        self,
+        left: Pattern,
+        right: Pattern,
+        relation: Relation | None,
+        longest: int | None,
+        conditions: list[Expression],
+        *,
+        late: bool,
+    ) -> View:
+        later = late or (self._lagging and relation is Relation.SEQ)
+        sides = (
+            self._side(left, longest, conditions, late=later),
+            self._side(right, longest, conditions, late=late),
+        )
+        return self._joined(sides[0], sides[1], relation, longest, conditions)
+
+    def _optional(
+        self,
+        rows: View,
+        partners: View,
+        relation: Relation | None,
+        condition: Expression | None,
+        longest: int | None,
+        *,
+        late: bool,
+    ) -> View:
+        """A condition of the optional side reads both mappings and the interval of both."""
+        both = Columns(tuple(dict.fromkeys((*rows.names, *partners.names))), rows.certain | partners.certain)
+        own = () if condition is None else conjuncts(condition)
+        tests = [self._test(each, both, late=late) for each in own if longest_of(each) is None]
+        return OptionalView(
+            rows,
+            partners,
+            relation=relation,
+            tests=tests,
+            longest=longest,
+            longest_pair=self._own_bound(condition),
+            policy=self._policy if relation is Relation.OPTIONALSEQ else Policy.UNRESTRICTED,
+        )
+
+    def _own_bound(self, condition: Expression | None) -> int | None:
+        bounds = [] if condition is None else [longest_of(each) for each in conjuncts(condition)]
+        return min((each for each in bounds if each is not None), default=None)
+
+    # --- filters --------------------------------------------------------------------------------
+
+    def _filter(
+        self,
+        inner: Pattern,
+        condition: Expression,
+        longest: int | None,
+        conditions: list[Expression],
+        *,
+        late: bool,
+    ) -> View:
+        bound: int | None = None
+        plain, others = list(conditions), []
+        conditions.clear()
+        for each in conjuncts(condition):
+            most = longest_of(each)
+            if most is not None:
+                bound = most if bound is None else min(bound, most)
+            elif has_exists(each) or reads_time(each):
+                others.append(each)
+            else:
+                plain.append(each)
+        limits = [each for each in (longest, bound) if each is not None]
+        view = self._view(inner, min(limits, default=None), plain, late=late)
+        if bound is not None:
+            view = BoundView(view, bound, timed=True)
+        for each in others:
+            view = FilterView(view, self._test(each, Columns(view.names, view.certain), late=late))
+        return view
+
+    # --- EXISTS ---------------------------------------------------------------------------------
+
+    def _partners(self, rows: Columns, pattern: Pattern, *, late: bool) -> Partners:
+        """The solutions that EXISTS looks for; filters on top of it that read the outer solution are asked of pairs."""
+        correlated: list[Expression] = []
+        own: list[Expression] = []
+        while isinstance(pattern, Filter):
+            bound = certainly_bound(pattern.pattern)
+            for each in conjuncts(pattern.condition):
+                (own if expression_variables(each) <= bound else correlated).append(each)
+            pattern = pattern.pattern
+        for each in own:
+            pattern = Filter(pattern, each)
+        others = self.build_side(pattern, late=late)
+        copies: dict[str, str] = {}
+        changed = [over_columns(each) for each in correlated]
+        for name in TIMES:  # a time that the inner solution has, not the pair
+            if any(name in expression_variables(each) for each in changed):
+                copies[name] = f"{name}{next(self._number)}"
+                others = ExtendView(others, copies[name], Test(Var(name), self._evaluator))
+        names = tuple(dict.fromkeys((*rows.names, *others.names)))
+        both = Columns(names, rows.certain | others.certain)
+        tests = [self._test(_renamed(each, copies), both, late=late) for each in changed]
+        return Partners(rows, others, tests=tests)
+
+    def build_side(self, pattern: Pattern, *, late: bool) -> View:
+        """The solutions of a pattern that stands apart."""
+        return self._view(pattern, None, [], late=late)
+
+    def _extended(self, view: View, name: str, expression: Expression, *, late: bool) -> View:
+        return ExtendView(view, name, self._test(expression, Columns(view.names, view.certain), late=late))
+
+    # --- the rest -------------------------------------------------------------------------------
+
+    def _values(self, variables: Sequence[Var], rows: Sequence[Sequence[Term | None]]) -> View:
+        def solutions() -> tuple[Mapping[str, Ids], int]:
+            encode = self._dictionary.encode
+            return {
+                variable.name: np.array(
+                    [0 if (term := row[at]) is None else encode(term) for row in rows], np.int32
+                )
+                for at, variable in enumerate(variables)
+            }, len(rows)
+
+        names = [variable.name for variable in variables]
+        certain = certainly_bound(Values(tuple(variables), tuple(map(tuple, rows))))
+        return ProjectView(TimelessView(names, certain, solutions), names)
+
+    def _graph(self, name: Node, inner: Pattern, *, late: bool) -> View:
+        """A pattern over background graphs: its solutions are timeless, so that joins over time find none."""
+        graphs = (
+            [name] if isinstance(name, Constant) else [Constant(NamedNode(n)) for n in self._knowledge.names]
+        )
+        before, found = self._graph_name, []
+        for graph in graphs:
+            self._graph_name = graph
+            view = self.build_side(inner, late=late)
+            if isinstance(name, Var):
+                named = self._values((name,), ((graph.term,),))
+                view = self._joined(view, named, None, None, [])
+            found.append(view)
+        self._graph_name = before
+        if not found:
+            names = in_scope(Graph(name, inner))
+            return TimelessView(names, frozenset(names), lambda: ({}, 0))
+        return found[0] if len(found) == 1 else UnionView(found)
+
+    def _group(
+        self,
+        inner: Pattern,
+        keys: tuple[tuple[Var, Expression], ...],
+        aggregates: tuple[tuple[Var, Expression], ...],
+        *,
+        late: bool,
+    ) -> View:
+        view = self.build_side(inner, late=late)
+        for variable, expression in keys:
+            if expression != variable:
+                view = self._extended(view, variable.name, expression, late=late)
+        names = [variable.name for variable, _ in keys]
+        missing = [name for name in names if name not in view.names]
+        if missing:
+            view = ProjectView(view, (*view.names, *missing))
+        operands: list[tuple[Var, Expression]] = []
+        for variable, item in aggregates:
+            assert isinstance(item, Aggregate)
+            if item.operand is not None and not isinstance(item.operand, Var):
+                column = Var(f"#{next(self._number)}")
+                view = self._extended(view, column.name, item.operand, late=late)
+                item = replace(item, operand=column)
+            operands.append((variable, item))
+        return GroupView(view, names, tuple(operands), self._evaluator.rows)
+
+    def _slice(self, inner: Pattern, offset: int, limit: int | None, *, late: bool) -> View:
+        """LIMIT and OFFSET count the solutions in order of time, those of one instant as ORDER BY says."""
+        keys: tuple[OrderKey, ...] = ()
+        names: Sequence[str] | None = None
+        while isinstance(inner, (Distinct, Project, OrderBy)):
+            if isinstance(inner, Project) and names is None:
+                names = [variable.name for variable in inner.variables]
+            if isinstance(inner, OrderBy):
+                keys = inner.keys
+            inner = inner.pattern
+        view = self.build_side(inner, late=late)
+        ordered = ordered_by(keys)
+        return SliceView(
+            view, view.names if names is None else names, ordered, offset, limit, self._evaluator
+        )
+
+
+def ordered_by(keys: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
+    """The keys of ORDER BY, over columns."""
+    return tuple(replace(key, expression=over_columns(key.expression)) for key in keys)
+
+
+def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
+    if isinstance(expression, Var):
+        return Var(names.get(expression.name, expression.name))
+    return rebuild(expression, lambda part: _renamed(part, names))

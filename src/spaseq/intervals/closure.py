@@ -1,0 +1,258 @@
+"""The stream completed by rules: stratum by stratum, each to its least fixpoint (semantics 2.7)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from pyoxigraph import BlankNode
+
+from spaseq.algebra.expressions import And, Call, Constant, Unary, Var
+from spaseq.algebra.functions import has_exists
+from spaseq.algebra.intervals import Rule
+from spaseq.algebra.patterns import (
+    Extend,
+    Group,
+    IntervalJoin,
+    LeftJoin,
+    Minus,
+    Pattern,
+    Relation,
+    Slice,
+    TriplePattern,
+)
+from spaseq.algebra.scope import pattern_expressions
+from spaseq.algebra.strata import Stratum
+from spaseq.columnar.needs import parts
+from spaseq.errors import LimitReached
+from spaseq.intervals.build import ViewBuilder
+from spaseq.intervals.expressions import TimedEvaluator
+from spaseq.intervals.rows import LAST, NEVER_ENDED, Ids, IntervalRows, Seen, no_rows, stacked
+from spaseq.intervals.schema import selected
+from spaseq.intervals.views import Occurrences, Round, View
+from spaseq.model.dictionary import TermDictionary
+from spaseq.settings import settings
+from spaseq.temporal.instants import format_instant
+from spaseq.windowed.keeping import Keeper
+
+PLACES: Final = ("s", "p", "o")
+_WELL_FORMED: Final = And(Unary("!", Call("ISLITERAL", (Var("s"),))), Call("ISIRI", (Var("p"),)))
+Given = Mapping[TriplePattern, IntervalRows]
+"""New occurrences by the triple pattern, by place, that they match."""
+
+
+class Production(Keeper):
+    """What one rule produces."""
+
+    def __init__(
+        self, number: int, rule: Rule, view: View, dictionary: TermDictionary, evaluator: TimedEvaluator
+    ) -> None:
+        self._number, self._rule, self.view = number, rule, view
+        self._dictionary, self._evaluator = dictionary, evaluator
+        nodes = [
+            node for triple in rule.template for node in (triple.subject, triple.predicate, triple.object)
+        ]
+        self._needed = {node.name for node in nodes if isinstance(node, Var) and not node.hidden}
+        self._labels = {node.name for node in nodes if isinstance(node, Var) and node.hidden}
+
+    def step(self, current: Round) -> IntervalRows:
+        """The new triples, by place; ill-formed ones are left out."""
+        rows = self.view.step(current)
+        if not len(rows) or not self._needed <= set(self.view.names):
+            return no_rows(PLACES)
+        bound = np.ones(len(rows), np.bool_)
+        for name in self._needed:
+            bound &= rows.columns[name] != 0
+        rows = rows.take(bound)
+        if not len(rows):
+            return no_rows(PLACES)
+        blanks = self._blank_nodes(rows) if self._labels else {}
+        found = []
+        for triple in self._rule.template:
+            nodes = (triple.subject, triple.predicate, triple.object)
+            columns = {
+                place: self._column(node, rows, blanks) for place, node in zip(PLACES, nodes, strict=True)
+            }
+            found.append(rows.with_columns(columns))
+        triples = stacked(found, PLACES)
+        return triples.take(self._evaluator.rows.holds(_WELL_FORMED, triples.columns, len(triples)))
+
+    def _column(self, node: object, rows: IntervalRows, blanks: Mapping[str, Ids]) -> Ids:
+        match node:
+            case Constant(term):
+                return np.full(len(rows), self._evaluator.rows.constant(term), np.int32)
+            case Var(name):
+                return blanks[name] if node.hidden else rows.columns[name]
+            case _:
+                raise AssertionError(node)
+
+    def _blank_nodes(self, rows: IntervalRows) -> dict[str, Ids]:
+        """A node per label and solution, which the same solution always gives."""
+        names = sorted(self.view.names)
+        ids = rows.matrix(names)
+        digests = []
+        for row in range(len(rows)):
+            terms = " ".join(self._dictionary.ntriples(int(each)) if each else "" for each in ids[row])
+            text = f"{self._number} {rows.start[row]} {rows.end[row]} {terms}"
+            digests.append(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24])
+        return {
+            label: np.array(
+                [self._dictionary.encode(BlankNode(f"{label[2:]}-r{digest}")) for digest in digests], np.int32
+            )
+            for label in self._labels
+        }
+
+
+class StratumClosure(Keeper):
+    """The rules of one stratum."""
+
+    def __init__(
+        self,
+        stratum: Stratum,
+        rules: Sequence[Rule],
+        builder: ViewBuilder,
+        dictionary: TermDictionary,
+        evaluator: TimedEvaluator,
+        limit: int,
+    ) -> None:
+        self._stratum, self._limit = stratum, limit
+        self.rules = [
+            Production(number, rules[number], builder.build(rules[number].pattern), dictionary, evaluator)
+            for number in stratum.rules
+        ]
+        self.inputs = Inputs(builder.occurrences, evaluator)
+        self._seen = Seen(PLACES)
+        self._by_instant = by_instant(stratum, rules)
+        self._invents = stratum.recursive and any(_invents(rules[number]) for number in stratum.rules)
+
+    @property
+    def waits(self) -> bool:
+        """True if an instant must be over before it is completed."""
+        return any(view.waits for rule in self.rules for view in rule.view.all_views())
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "seen", self._seen
+        for number, rule in enumerate(self.rules):
+            yield from ((f"rule{number}.{at}", view) for at, view in enumerate(rule.view.all_views()))
+
+    def step(self, given: Given, produced: IntervalRows, horizon: int) -> IntervalRows:
+        """What these rules produce of new occurrences; what ends before the horizon will not come any more.
+
+        The first step is that of the background, whose horizon is before all instants.
+        """
+        new = self.inputs.of(given, produced)
+        if not self._stratum.recursive:
+            found = self._round(new, horizon)
+            self._check(found)
+            return found
+        if horizon == NEVER_ENDED or not self._by_instant:
+            return self._fixpoint(new, min(self._earliest(new), horizon), horizon)
+        parts = []
+        instants = np.unique(np.concatenate([rows.end for rows in new.values()] or [np.zeros(0, np.int64)]))
+        for instant in instants.tolist():
+            own = {triple: rows.take(rows.end == instant) for triple, rows in new.items()}
+            parts.append(self._fixpoint(own, instant, instant))
+        return stacked(parts, PLACES)
+
+    @staticmethod
+    def _earliest(new: Given) -> int:
+        return min((int(rows.end.min()) for rows in new.values() if len(rows)), default=LAST)
+
+    def _fixpoint(self, new: Given, first: int, horizon: int) -> IntervalRows:
+        """Rounds until nothing new is produced."""
+        parts: list[IntervalRows] = []
+        rounds = 0
+        while True:
+            found = self._round(new, first)
+            rounds += 1
+            if not len(found):
+                break
+            parts.append(found)
+            self._check(stacked(parts, PLACES), rounds)
+            new = self.inputs.of({}, found)
+        self._seen.forget(horizon)
+        return stacked(parts, PLACES)
+
+    def _round(self, new: Given, horizon: int) -> IntervalRows:
+        self.inputs.feed(new)
+        current = Round(horizon)
+        return self._seen.new(stacked([rule.step(current) for rule in self.rules], PLACES), horizon)
+
+    def _check(self, found: IntervalRows, rounds: int = 0) -> None:
+        """Refuse to go on without end."""
+        if len(found) > self._limit:
+            instants, many = np.unique(found.end, return_counts=True)
+            if many.max() > self._limit:
+                self._refuse(int(instants[many.argmax()]), f"more than {self._limit:,} occurrences")
+        if self._invents and rounds > settings().rule_rounds:
+            self._refuse(int(found.end[-1]), f"ever new terms, after {rounds - 1:,} rounds")
+
+    def _refuse(self, instant: int, what: str) -> None:
+        several = len(self._stratum.rules) > 1
+        names = ", ".join(str(number + 1) for number in self._stratum.rules)
+        who = f"rules {names} produce" if several else f"rule {names} produces"
+        when = "in the background" if instant == NEVER_ENDED else f"at {format_instant(instant)}"
+        raise LimitReached(
+            f"{who} {what} {when}: does it feed itself without end? If not, raise the limit "
+            "(`rule_limit=`; for rounds SPASEQ_SETTINGS=rule_rounds=…)"
+        )
+
+
+def by_instant(stratum: Stratum, rules: Sequence[Rule]) -> bool:
+    """True if one instant must be complete before the next: the rules feed themselves, and absence at earlier instants matters."""
+    return stratum.recursive and not all(_monotone(rules[number].pattern) for number in stratum.rules)
+
+
+def _monotone(pattern: Pattern) -> bool:
+    """True if more occurrences never mean fewer solutions."""
+    for part in parts(pattern):
+        if isinstance(part, (LeftJoin, Minus, Group, Slice)) or any(
+            has_exists(expression) for expression in pattern_expressions(part)
+        ):
+            return False
+        if isinstance(part, IntervalJoin) and part.relation not in (Relation.SEQ, Relation.EQUALS):
+            return False
+    return True
+
+
+def _invents(rule: Rule) -> bool:
+    """True if a rule can produce terms that were not there before."""
+    labels = any(
+        isinstance(node, Var) and node.hidden
+        for triple in rule.template
+        for node in (triple.subject, triple.object)
+    )
+    return labels or any(isinstance(part, (Extend, Group)) for part in parts(rule.pattern))
+
+
+class Inputs:
+    """The triple patterns, by place, that some views read, and what reaches each."""
+
+    def __init__(self, occurrences: Mapping[TriplePattern, Occurrences], evaluator: TimedEvaluator) -> None:
+        self._occurrences, self._evaluator = occurrences, evaluator
+
+    @property
+    def triples(self) -> tuple[TriplePattern, ...]:
+        """The patterns."""
+        return tuple(self._occurrences)
+
+    def names(self, triple: TriplePattern) -> tuple[str, ...]:
+        """The columns of a pattern."""
+        return self._occurrences[triple].names
+
+    def of(self, given: Given, produced: IntervalRows) -> Given:
+        """New occurrences by pattern: those that are given, and those of some triples that match."""
+        found = {}
+        for triple, source in self._occurrences.items():
+            parts = [given[triple]] if triple in given else []
+            if len(produced):
+                parts.append(selected(produced, triple, self._evaluator))
+            found[triple] = stacked(parts, source.names)
+        return found
+
+    def feed(self, new: Given) -> None:
+        """Let the views see them."""
+        for triple, source in self._occurrences.items():
+            source.new = new[triple]

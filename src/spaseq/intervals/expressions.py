@@ -1,0 +1,100 @@
+"""Expressions over solutions with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from pyoxigraph import Literal
+
+from spaseq.algebra.expressions import Expression
+from spaseq.algebra.scope import expression_variables
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.intervals.rows import Ids, IntervalRows, Mask
+from spaseq.windowed.keeping import Keeper
+
+if TYPE_CHECKING:
+    from spaseq.intervals.joins import Partners
+    from spaseq.intervals.views import Round, View
+
+DURATION: Final = "#duration"
+START: Final = "#start"
+END: Final = "#end"
+TIMES: Final = (DURATION, START, END)
+"""The names under which expressions read the interval of a solution; no variable is called so."""
+
+
+class TimedEvaluator:
+    """Evaluates expressions over solutions with intervals."""
+
+    def __init__(self, evaluator: RowEvaluator) -> None:
+        self.rows = evaluator
+
+    def holds(self, condition: Expression, rows: IntervalRows) -> Mask:
+        """Where a condition is true; an error is false."""
+        return self.rows.holds(condition, self.columns(condition, rows), len(rows))
+
+    def values(self, expression: Expression, rows: IntervalRows) -> Ids:
+        """The ids of an expression's values; an error is 0."""
+        return self.rows.values(expression, self.columns(expression, rows), len(rows))
+
+    def columns(self, expression: Expression, rows: IntervalRows) -> dict[str, Ids]:
+        """The columns of some rows, with the times that an expression reads."""
+        needed = expression_variables(expression)
+        return {**rows.columns, **{name: self._times(name, rows) for name in TIMES if name in needed}}
+
+    def _times(self, name: str, rows: IntervalRows) -> Ids:
+        """The ids of times; of a timeless solution there is none."""
+        timed = rows.timed
+        numbers = {DURATION: rows.end - rows.start, START: rows.start, END: rows.end}[name]
+        values, places = np.unique(numbers[timed], return_inverse=True)
+        encode = self.rows.encode_duration if name == DURATION else self.rows.encode_instant
+        found = np.zeros(len(rows), np.int32)
+        found[timed] = np.array([encode(int(value)) for value in values], np.int32)[places]
+        return found
+
+
+class Test(Keeper):
+    """An expression over solutions, with what its EXISTS look for: each is a column that says whether there is a partner."""
+
+    def __init__(
+        self, expression: Expression, evaluator: TimedEvaluator, exists: Mapping[str, Partners] | None = None
+    ) -> None:
+        self._expression, self._evaluator = expression, evaluator
+        self._exists = dict(exists or {})
+        self.needed = expression_variables(expression).union(
+            *(partners.shared for partners in self._exists.values())
+        )
+        """The variables that it reads."""
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from ((name, partners) for name, partners in self._exists.items())
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """What its EXISTS read."""
+        return tuple(partners.others for partners in self._exists.values())
+
+    def step(self, current: Round) -> None:
+        """Let the partners come."""
+        for partners in self._exists.values():
+            partners.step(current)
+
+    def holds(self, rows: IntervalRows) -> Mask:
+        """Where it is true; an error is false."""
+        return self._evaluator.holds(self._expression, self._with_truths(rows))
+
+    def values(self, rows: IntervalRows) -> Ids:
+        """The ids of its values; an error is 0."""
+        return self._evaluator.values(self._expression, self._with_truths(rows))
+
+    def _with_truths(self, rows: IntervalRows) -> IntervalRows:
+        if not self._exists:
+            return rows
+        yes, no = (self._evaluator.rows.constant(Literal(truth)) for truth in (True, False))
+        truths = {
+            name: np.where(partners.found(rows), np.int32(yes), np.int32(no))
+            for name, partners in self._exists.items()
+        }
+        return rows.with_columns({**rows.columns, **truths})

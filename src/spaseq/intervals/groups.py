@@ -1,0 +1,167 @@
+"""Running aggregates: a row for every group and every instant at which one of its solutions ends (semantics 2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from spaseq.algebra.expressions import Expression, Var
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.intervals.rows import (
+    LAST,
+    NEVER_ENDED,
+    NEVER_STARTED,
+    EndIndex,
+    Ids,
+    IntervalRows,
+    Longs,
+    Mask,
+    Rows,
+    no_rows,
+)
+from spaseq.intervals.views import Round, View
+from spaseq.model.packing import Damaged
+from spaseq.windowed.groups import totals_for
+from spaseq.windowed.keeping import Keeper
+from spaseq.windowed.timed import RowNumbers, by_name, id_matrix
+
+
+class Members(Keeper):
+    """The solutions of all groups, for aggregates that must look at them again."""
+
+    IDS = ("ids",)
+    ARRAYS = ("end", "group")
+
+    def __init__(self, width: int) -> None:
+        self.ids = np.zeros((0, width), np.int32)
+        self.end = np.zeros(0, np.int64)
+        self.group = np.zeros(0, np.int64)
+        self._index = EndIndex()
+
+    def add(self, ids: Ids, end: Longs, group: Longs) -> None:
+        """Further solutions."""
+        self._index.add(group, end, len(self.end))
+        self.ids, self.end = np.concatenate([self.ids, ids]), np.concatenate([self.end, end])
+        self.group = np.concatenate([self.group, group])
+
+    def of(self, groups: Longs, until: Longs) -> tuple[Rows, Rows]:
+        """The pairs of (place among the groups asked for, solution that ends until then)."""
+        found = list(self._index.find(groups, np.full(len(groups), -LAST), until + 1))
+        asked = np.concatenate([np.zeros(0, np.intp), *(pair[0] for pair in found)])
+        rows = np.concatenate([np.zeros(0, np.intp), *(pair[1] for pair in found)])
+        order = np.lexsort((rows, asked))
+        return asked[order], rows[order]
+
+    def rebuild(self) -> None:
+        """Index the solutions anew."""
+        self._index = EndIndex()
+        self._index.add(self.group, self.end, 0)
+
+
+class GroupView(View):
+    """Groups by the values of some columns; the operands of aggregates are columns, too."""
+
+    ARRAYS = ("_start",)
+    waits = True
+
+    def __init__(
+        self,
+        inner: View,
+        keys: Sequence[str],
+        aggregates: tuple[tuple[Var, Expression], ...],
+        evaluator: RowEvaluator,
+    ) -> None:
+        self._inner, self._keys, self._aggregates = inner, tuple(keys), aggregates
+        self._evaluator = evaluator
+        self.names = (*keys, *(variable.name for variable, _ in aggregates))
+        self.certain = inner.certain & frozenset(keys)
+        self._groups = RowNumbers(len(keys))
+        self._members = Members(len(inner.names))
+        self._start = np.zeros(0, np.int64)
+        self._totals = totals_for(inner.names, aggregates, evaluator)
+        self._added_up = True
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from (("groups", self._groups), ("members", self._members))
+
+    def check(self) -> None:
+        """Every group has its first instant."""
+        if len(self._start) != len(self._groups):
+            raise Damaged("a group without its beginning")
+
+    def rebuild(self) -> None:
+        """What was added up follows from the members, when they are all there."""
+        self._added_up = False
+
+    def _add_up(self) -> None:
+        members = self._members
+        if self._totals is not None:
+            self._totals.add_up(
+                members.group.astype(np.intp),
+                np.ones(len(members.end), np.int64),
+                members.ids,
+                len(self._start),
+            )
+
+    def _step(self, current: Round) -> IntervalRows:
+        if not self._added_up:
+            self._add_up()
+            self._added_up = True
+        rows = self._inner.step(current)
+        if not len(rows):
+            return no_rows(self.names)
+        ids = rows.matrix(self._inner.names)
+        places = [self._inner.names.index(name) for name in self._keys]
+        groups = self._groups.number(ids[:, places])
+        order = np.lexsort((rows.end, groups))
+        groups, ids, start, end = groups[order], ids[order], rows.start[order], rows.end[order]
+        last = np.ones(len(order), np.bool_)
+        last[:-1] = (groups[1:] != groups[:-1]) | (end[1:] != end[:-1])
+        self._members.add(ids, end, groups.astype(np.int64))
+        first = self._first_instants(groups, start)[last]
+        touched, at = groups[last], end[last]
+        results = self._results(groups, ids, last, touched, at)
+        first[at == NEVER_ENDED] = NEVER_STARTED
+        return IntervalRows(by_name(results, self.names), first, at)
+
+    def _first_instants(self, groups: Rows, start: Longs) -> Longs:
+        """For every row, in order of group and end, the earliest start of its group so far."""
+        grown = len(self._groups) - len(self._start)
+        self._start = np.concatenate([self._start, np.full(grown, NEVER_STARTED)])
+        begins = np.ones(len(groups), np.bool_)
+        begins[1:] = groups[1:] != groups[:-1]
+        number = np.cumsum(begins) - 1
+        # Running minima of all groups at once: a later group's numbers are all less than an earlier one's.
+        ranked = np.unique(np.concatenate([start, self._start[groups]]))
+        rank = np.minimum(np.searchsorted(ranked, start), np.searchsorted(ranked, self._start[groups]))
+        least = np.minimum.accumulate(rank - number * len(ranked)) + number * len(ranked)
+        found: Longs = ranked[least]
+        ends = np.append(begins[1:], True)
+        self._start[groups[ends]] = found[ends]
+        return found
+
+    def _results(self, groups: Rows, ids: Ids, last: Mask, touched: Rows, at: Longs) -> Ids:
+        results = np.zeros((len(touched), len(self.names)), np.int32)
+        known = np.zeros(len(touched), np.bool_)
+        if self._totals is not None:
+            weight = np.ones(len(groups), np.int64)
+            fits = self._totals.step(groups, weight, ids, last, len(self._start))
+            if fits is None:  # a number with more decimal places than any before
+                self._add_up()
+            else:
+                known, totals = fits
+                results[known, : len(self._keys)] = self._groups.ids[touched[known]]
+                results[known, len(self._keys) :] = self._totals.results(totals.take(known))
+        anew = np.flatnonzero(~known)
+        if len(anew):
+            asked, members = self._members.of(touched[anew].astype(np.int64), at[anew])
+            columns = by_name(self._members.ids[members], self._inner.names)
+            events, found = self._evaluator.groups(
+                columns, asked.astype(np.int32), len(anew), self._keys, self._aggregates
+            )
+            results[anew[events]] = id_matrix(found, self.names, len(events))
+        return results

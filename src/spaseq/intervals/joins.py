@@ -1,0 +1,350 @@
+"""Two views together: joins over time, optional parts, and what only looks for partners (semantics 2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spaseq.algebra.intervals import Policy
+from spaseq.algebra.patterns import Relation
+from spaseq.intervals.expressions import Test
+from spaseq.intervals.rows import (
+    LAST,
+    NEVER_ENDED,
+    Ids,
+    IntervalRows,
+    IntervalTable,
+    Longs,
+    Mask,
+    Rows,
+    Seen,
+    no_rows,
+    stacked,
+)
+from spaseq.intervals.views import Round, View
+from spaseq.windowed.keeping import Keeper
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Rows of one side with rows of the other: the merged solutions, and which row of the first side each is of."""
+
+    of: Rows
+    rows: IntervalRows
+    start: Longs
+    end: Longs
+    """The interval of the other side's row."""
+
+    def chosen(self, policy: Policy) -> Pairs:
+        """Of each row's partners those that end, then start, earliest or latest (semantics 2.9)."""
+        if policy is Policy.UNRESTRICTED or not len(self.of):
+            return self
+        sign = 1 if policy is Policy.CHRONOLOGICAL else -1
+        order = np.lexsort((sign * self.start, sign * self.end, self.of))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = self.of[order[1:]] != self.of[order[:-1]]
+        best = order[first][np.cumsum(first) - 1]
+        kept = np.sort(order[(self.end[order] == self.end[best]) & (self.start[order] == self.start[best])])
+        return Pairs(self.of[kept], self.rows.take(kept), self.start[kept], self.end[kept])
+
+
+class Matching:
+    """How the rows of two views fit: by the variables both have, by time, and by conditions on the merged row."""
+
+    def __init__(
+        self,
+        left: View | Columns,
+        right: View | Columns,
+        *,
+        relation: Relation | None = None,
+        tests: Sequence[Test] = (),
+        longest: int | None = None,
+        ended: bool = False,
+        overlapping: bool = False,
+    ) -> None:
+        shared = [name for name in left.names if name in right.names]
+        self.key = [name for name in shared if name in left.certain and name in right.certain]
+        self.names = tuple(dict.fromkeys((*left.names, *right.names)))
+        self.equal = relation in (Relation.EQUALS, Relation.EQUALSOPTIONAL)
+        self._before = relation in (Relation.SEQ, Relation.OPTIONALSEQ)
+        self._loose = [name for name in shared if name not in self.key]
+        self._overlapping = overlapping and not self.key
+        self._ended = ended
+        """Whether the other row must end when the first one does, or before."""
+        self._longest = longest
+        self.tests = tuple(tests)
+
+    def table(self, view: View) -> IntervalTable:
+        """Where rows of one side wait for the other."""
+        return IntervalTable(view.names, self.key, by_interval=self.equal)
+
+    def pairs(self, rows: IntervalRows, table: IntervalTable, *, left: bool) -> Pairs:
+        """The merged rows; ``left`` says that the given ones are the left side."""
+        found, of, others = [no_rows(self.names)], [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
+        if len(rows) and len(table):
+            for asked, other in table.find(rows, *self._range(rows, left=left)):
+                kept, merged = self._merged(rows, table, asked, other, left=left)
+                found.append(merged)
+                of.append(asked[kept])
+                others.append(other[kept])
+        other = np.concatenate(others)
+        return Pairs(np.concatenate(of), stacked(found, self.names), table.start[other], table.end[other])
+
+    def _range(self, rows: IntervalRows, *, left: bool) -> tuple[Longs, Longs]:
+        """Where the other row's end must lie: not before the first, before the second."""
+        low, high = np.full(len(rows), -LAST), np.full(len(rows), LAST)
+        if self.equal:
+            low, high = rows.end, rows.end + 1
+        elif self._before and not left:
+            low, high = np.full(len(rows), NEVER_ENDED + 1), rows.start
+        elif self._ended:
+            high = rows.end + 1
+        if self._longest is not None and self._before and not left:
+            low = np.maximum(low, rows.end - self._longest)
+        return low, high
+
+    def _merged(
+        self, rows: IntervalRows, table: IntervalTable, asked: Rows, other: Rows, *, left: bool
+    ) -> tuple[Rows, IntervalRows]:
+        start, end = rows.start[asked], rows.end[asked]
+        their_start, their_end = table.start[other], table.end[other]
+        fits = np.ones(len(asked), np.bool_)
+        if self.equal:
+            fits &= (start == their_start) & (end == their_end) & (start <= end)
+        elif self._before:
+            first, second = (end, their_start) if left else (their_end, start)
+            fits &= (first < second) & (start <= end) & (their_start <= their_end)
+        start, end = np.minimum(start, their_start), np.maximum(end, their_end)
+        if self._longest is not None:
+            fits &= end - start <= self._longest
+        fits &= self._compatible(rows, table, asked, other)
+        kept = np.flatnonzero(fits)
+        for test in self.tests:
+            if not len(kept):
+                break
+            needed = [name for name in self.names if name in test.needed]
+            columns = {name: self._column(name, rows, table, asked[kept], other[kept]) for name in needed}
+            kept = kept[test.holds(IntervalRows(columns, start[kept], end[kept]))]
+        asked, other = asked[kept], other[kept]
+        columns = {name: self._column(name, rows, table, asked, other) for name in self.names}
+        return kept, IntervalRows(columns, start[kept], end[kept])
+
+    @staticmethod
+    def _column(name: str, rows: IntervalRows, table: IntervalTable, asked: Rows, other: Rows) -> Ids:
+        mine = rows.columns[name][asked] if name in rows.columns else None
+        if name not in table.names:
+            assert mine is not None
+            return mine
+        theirs: Ids = table.ids[other, table.names.index(name)]
+        return theirs if mine is None else np.where(mine != 0, mine, theirs)
+
+    def _compatible(self, rows: IntervalRows, table: IntervalTable, asked: Rows, other: Rows) -> Mask:
+        fits = np.ones(len(asked), np.bool_)
+        overlaps = np.full(len(asked), not self._overlapping)
+        for name in self._loose:
+            mine, theirs = rows.columns[name][asked], table.ids[other, table.names.index(name)]
+            both = (mine != 0) & (theirs != 0)
+            fits &= ~both | (mine == theirs)
+            overlaps |= both
+        result: Mask = fits & overlaps
+        return result
+
+
+class JoinView(View):
+    """Join, SEQ and EQUALS: the merged rows of two views that fit, as a set."""
+
+    def __init__(
+        self,
+        left: View,
+        right: View,
+        *,
+        relation: Relation | None = None,
+        tests: Sequence[Test] = (),
+        longest: int | None = None,
+        policy: Policy = Policy.UNRESTRICTED,
+    ) -> None:
+        self._sides = (left, right)
+        self._policy = policy
+        self._relation, self._longest = relation, longest
+        self._matching = Matching(left, right, relation=relation, tests=tests, longest=longest)
+        self._tables = tuple(self._matching.table(side) for side in self._sides)
+        self.names = self._matching.names
+        self.certain = left.certain | right.certain
+        self._seen = Seen(self.names)
+
+    @property
+    def title(self) -> str:
+        """Its name in a plan."""
+        return "join" if self._relation is None else self._relation.value
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The variables it goes by."""
+        return tuple(self._matching.key)
+
+    @property
+    def kept_for(self) -> int | None:
+        """How long it keeps rows, in microseconds; None for ever."""
+        return self._longest
+
+    @property
+    def at_once(self) -> bool:
+        """True if it joins only what ends together."""
+        return self._matching.equal
+
+    def parts(self) -> tuple[View, ...]:
+        return self._sides
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from zip(("left", "right"), self._tables, strict=True)
+        yield "seen", self._seen
+
+    def _step(self, current: Round) -> IntervalRows:
+        left, right = (side.step(current) for side in self._sides)
+        left_table, right_table = self._tables
+        found = [self._matching.pairs(left, right_table, left=True).rows]
+        left_table.add(left)
+        found.append(self._matching.pairs(right, left_table, left=False).chosen(self._policy).rows)
+        right_table.add(self._kept(right, current))
+        oldest = None if self._longest is None else current.horizon - self._longest
+        earliest = current.horizon if self._relation is Relation.EQUALS else None
+        left_table.forget(oldest, earliest)
+        right_table.forget(current.horizon if self._relation is Relation.SEQ else oldest, earliest)
+        return self._seen.new(stacked(found, self.names), current.horizon)
+
+    def _kept(self, right: IntervalRows, current: Round) -> IntervalRows:
+        """What a later left row may be joined with: in a sequence, only what starts later than that row can end."""
+        if self._relation is not Relation.SEQ or not len(right):
+            return right
+        return right.take((right.start > current.horizon) & right.timed)
+
+
+class OptionalView(View):
+    """OPTIONAL, OPTIONALSEQ and EQUALSOPTIONAL: every row with each of its partners, or alone if it has none."""
+
+    def __init__(
+        self,
+        rows: View,
+        partners: View,
+        *,
+        relation: Relation | None = None,
+        tests: Sequence[Test] = (),
+        longest: int | None = None,
+        longest_pair: int | None = None,
+        policy: Policy = Policy.UNRESTRICTED,
+    ) -> None:
+        self._policy = policy
+        self._inner, self._partners, self._relation = rows, partners, relation
+        self.waits = relation is not Relation.OPTIONALSEQ or any(test.views for test in tests)
+        self._longest_pair = longest_pair
+        self._longest = longest
+        left, right = (partners, rows) if relation is Relation.OPTIONALSEQ else (rows, partners)
+        self._matching = Matching(
+            left, right, relation=relation, tests=tests, longest=longest_pair, ended=relation is None
+        )
+        self._table = self._matching.table(partners)
+        self.names = self._matching.names
+        self.certain = rows.certain
+        self._seen = Seen(self.names)
+
+    @property
+    def title(self) -> str:
+        """Its name in a plan."""
+        return "OPTIONAL" if self._relation is None else self._relation.value
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The variables it goes by."""
+        return tuple(self._matching.key)
+
+    @property
+    def kept_for(self) -> int | None:
+        """How long it keeps rows, in microseconds; None for ever."""
+        return self._longest_pair
+
+    @property
+    def at_once(self) -> bool:
+        """True if it joins only what ends together."""
+        return self._matching.equal
+
+    def parts(self) -> tuple[View, ...]:
+        tested = (view for test in self._matching.tests for view in test.views)
+        return (self._inner, self._partners, *tested)
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from (("partners", self._table), ("seen", self._seen))
+        yield from ((f"test{number}", test) for number, test in enumerate(self._matching.tests))
+
+    def _step(self, current: Round) -> IntervalRows:
+        rows = self._inner.step(current)
+        self._table.add(self._partners.step(current))
+        for test in self._matching.tests:
+            test.step(current)
+        pairs = self._matching.pairs(rows, self._table, left=self._relation is not Relation.OPTIONALSEQ)
+        pairs = pairs.chosen(self._policy)
+        alone = np.ones(len(rows), np.bool_)
+        alone[pairs.of] = False
+        together = pairs.rows
+        if self._longest is not None and len(together):
+            together = together.take(together.end - together.start <= self._longest)
+        oldest = None if self._longest_pair is None else current.horizon - self._longest_pair
+        self._table.forget(oldest, current.horizon if self._matching.equal else None)
+        return self._seen.new(stacked([together, rows.take(alone)], self.names), current.horizon)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What a search for partners knows of the rows it is made for."""
+
+    names: tuple[str, ...]
+    certain: frozenset[str]
+
+
+class Partners(Keeper):
+    """The solutions that EXISTS and MINUS look for: those that end when a row does, or before."""
+
+    def __init__(
+        self, rows: Columns, others: View, *, overlapping: bool = False, tests: Sequence[Test] = ()
+    ) -> None:
+        self.others = others
+        self.shared = frozenset(rows.names)
+        """What is read of the rows."""
+        self._matching = Matching(rows, others, tests=tests, ended=True, overlapping=overlapping)
+        self._table = self._matching.table(others)
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "others", self._table
+
+    def step(self, current: Round) -> None:
+        """Take the new solutions."""
+        self._table.add(self.others.step(current))
+
+    def found(self, rows: IntervalRows) -> Mask:
+        """Which rows have a partner."""
+        found = np.zeros(len(rows), np.bool_)
+        found[self._matching.pairs(rows, self._table, left=True).of] = True
+        return found
+
+
+class MinusView(View):
+    """The rows that have no partner."""
+
+    waits = True
+
+    def __init__(self, rows: View, others: View) -> None:
+        self._inner = rows
+        self._partners = Partners(Columns(rows.names, rows.certain), others, overlapping=True)
+        self.names, self.certain = rows.names, rows.certain
+
+    def parts(self) -> tuple[View, ...]:
+        return self._inner, self._partners.others
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "partners", self._partners
+
+    def _step(self, current: Round) -> IntervalRows:
+        rows = self._inner.step(current)
+        self._partners.step(current)
+        return rows.take(~self._partners.found(rows))

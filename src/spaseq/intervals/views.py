@@ -1,0 +1,295 @@
+"""Patterns as views: what ends in a stretch of time goes in, the solutions that end in it come out (semantics 2.3)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from spaseq.intervals.expressions import Test
+from spaseq.intervals.rows import (
+    Ids,
+    IntervalRows,
+    Seen,
+    no_rows,
+    stacked,
+    timeless,
+)
+from spaseq.windowed.keeping import Keeper
+from spaseq.windowed.timed import by_name
+
+TRACE: Final = "#occurrence"
+
+
+def is_trace(name: str) -> bool:
+    """True for a column that says which occurrence a row is made of, where answers consume what they are made of."""
+    return name.startswith(TRACE)
+
+
+class Trace(Protocol):
+    """Follows the occurrences that match a triple pattern."""
+
+    column: str
+
+    def traced(self, rows: IntervalRows) -> IntervalRows:
+        """Those that are not consumed, each with its number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Round:
+    """One step of all views: what ends before the horizon will not come any more after it."""
+
+    horizon: int
+
+
+class View(Keeper, ABC):
+    """The solutions of a pattern. ``names`` are its variables, ``certain`` those that every solution binds."""
+
+    names: tuple[str, ...]
+    certain: frozenset[str]
+    waits: bool = False
+    """Whether it needs to know everything that ends at an instant before it says what ends there."""
+    _round: Round | None = None
+    _rows: IntervalRows
+
+    def step(self, current: Round) -> IntervalRows:
+        """The new solutions; computed once, whoever asks."""
+        if self._round is not current:
+            self._rows = self._step(current)
+            self._round = current
+        return self._rows
+
+    @abstractmethod
+    def _step(self, current: Round) -> IntervalRows: ...
+
+    @abstractmethod
+    def parts(self) -> tuple[View, ...]:
+        """The views it reads."""
+
+    def all_views(self) -> Iterator[View]:
+        """This view and all that it reads, each once."""
+        seen: dict[int, View] = {}
+
+        def visit(view: View) -> None:
+            if id(view) not in seen:
+                seen[id(view)] = view
+                for part in view.parts():
+                    visit(part)
+
+        visit(self)
+        yield from seen.values()
+
+
+# --- leaves ---------------------------------------------------------------------------------------
+
+
+class Occurrences:
+    """The new occurrences that match a triple pattern, with columns named by place."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.new = no_rows(self.names)
+
+
+class OccurrenceView(View):
+    """The solutions of a triple pattern over occurrences: each source with what it says in the names of the pattern."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        sources: Sequence[tuple[Occurrences, Callable[[IntervalRows], IntervalRows]]],
+        tracer: Trace | None = None,
+    ) -> None:
+        self._sources = tuple(sources)
+        self._seen = Seen(names)
+        self._tracer = tracer
+        self._own = tuple(names)
+        self.names = self._own if tracer is None else (*names, tracer.column)
+        self.certain = frozenset(names)
+
+    def parts(self) -> tuple[View, ...]:
+        return ()
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "seen", self._seen
+
+    def _step(self, current: Round) -> IntervalRows:
+        parts = [read(source.new) for source, read in self._sources if len(source.new)]
+        rows = self._seen.new(stacked(parts, self._own), current.horizon)
+        return rows if self._tracer is None else self._tracer.traced(rows)
+
+
+class TimelessView(View):
+    """Solutions without time, all there from the beginning: background, inline data, the empty pattern."""
+
+    NUMBERS = ("_given",)
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        certain: frozenset[str],
+        solutions: Callable[[], tuple[Mapping[str, Ids], int]],
+    ) -> None:
+        self.names, self.certain, self._solutions = tuple(names), certain, solutions
+        self._given = 0
+
+    def parts(self) -> tuple[View, ...]:
+        return ()
+
+    def _step(self, current: Round) -> IntervalRows:
+        del current
+        if self._given:
+            return no_rows(self.names)
+        self._given = 1
+        columns, count = self._solutions()
+        return timeless(columns, count).named(self.names)
+
+
+class LaggingView(View):
+    """The rows of a view when all that end with them are there: what SEQ asks of its left side in a rule that feeds itself."""
+
+    IDS = ("_ids",)
+    ARRAYS = ("_start", "_end")
+
+    def __init__(self, inner: View) -> None:
+        self._inner = inner
+        self.names, self.certain = inner.names, inner.certain
+        self._keep(no_rows(self.names))
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _keep(self, rows: IntervalRows) -> None:
+        self._ids, self._start, self._end = rows.matrix(self.names), rows.start, rows.end
+
+    def _step(self, current: Round) -> IntervalRows:
+        kept = IntervalRows(by_name(self._ids, self.names), self._start, self._end)
+        rows = stacked([kept, self._inner.step(current)], self.names)
+        over = rows.end < current.horizon
+        self._keep(rows.take(~over))
+        return rows.take(over)
+
+
+# --- rows by themselves ---------------------------------------------------------------------------
+
+
+class FilterView(View):
+    """The rows on which a condition holds."""
+
+    def __init__(self, inner: View, test: Test) -> None:
+        self._inner, self._test = inner, test
+        self.waits = bool(test.views)
+        self.names, self.certain = inner.names, inner.certain
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner, *self._test.views)
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "test", self._test
+
+    def _step(self, current: Round) -> IntervalRows:
+        rows = self._inner.step(current)
+        self._test.step(current)
+        return rows.take(self._test.holds(rows)) if len(rows) else rows
+
+
+class BoundView(View):
+    """The rows that last no longer than so many microseconds; ``timed`` leaves out timeless ones, too."""
+
+    def __init__(self, inner: View, longest: int, *, timed: bool) -> None:
+        self._inner, self._longest, self._timed = inner, longest, timed
+        self.names, self.certain = inner.names, inner.certain
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _step(self, current: Round) -> IntervalRows:
+        rows = self._inner.step(current)
+        kept = rows.end - rows.start <= self._longest
+        if self._timed:
+            kept &= rows.timed
+        return rows if kept.all() else rows.take(kept)
+
+
+class ExtendView(View):
+    """Rows with the value of an expression."""
+
+    def __init__(self, inner: View, name: str, test: Test) -> None:
+        self._inner, self._name, self._test = inner, name, test
+        self.waits = bool(test.views)
+        self.names, self.certain = (*inner.names, name), inner.certain
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner, *self._test.views)
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "test", self._test
+
+    def _step(self, current: Round) -> IntervalRows:
+        rows = self._inner.step(current)
+        self._test.step(current)
+        if not len(rows):
+            return no_rows(self.names)
+        return rows.with_columns({**rows.columns, self._name: self._test.values(rows)})
+
+
+class CopyView(View):
+    """Rows with a column that repeats another one; where there is one already, the rows in which they agree."""
+
+    def __init__(self, inner: View, name: str, source: str) -> None:
+        self._inner, self._name, self._source = inner, name, source
+        self.names = inner.names if name in inner.names else (*inner.names, name)
+        self.certain = inner.certain | {name}
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def _step(self, current: Round) -> IntervalRows:
+        rows = self._inner.step(current)
+        source = rows.columns[self._source]
+        if self._name in rows.columns:
+            return rows.take(rows.columns[self._name] == source)
+        return rows.with_columns({**rows.columns, self._name: source})
+
+
+# --- sets of rows ---------------------------------------------------------------------------------
+
+
+class ProjectView(View):
+    """Some columns of all rows, as a set again."""
+
+    def __init__(self, inner: View, names: Sequence[str]) -> None:
+        self._inner = inner
+        self.names = (*names, *(name for name in inner.names if is_trace(name) and name not in names))
+        self.certain = inner.certain & frozenset(names)
+        self._seen = Seen(self.names)
+
+    def parts(self) -> tuple[View, ...]:
+        return (self._inner,)
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "seen", self._seen
+
+    def _step(self, current: Round) -> IntervalRows:
+        return self._seen.new(self._inner.step(current).named(self.names), current.horizon)
+
+
+class UnionView(View):
+    """The rows of several views, each once."""
+
+    def __init__(self, parts: Sequence[View]) -> None:
+        self._parts = tuple(parts)
+        self.names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+        self.certain = frozenset.intersection(*(part.certain for part in parts))
+        self._seen = Seen(self.names)
+
+    def parts(self) -> tuple[View, ...]:
+        return self._parts
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "seen", self._seen
+
+    def _step(self, current: Round) -> IntervalRows:
+        found = stacked([part.step(current) for part in self._parts], self.names)
+        return self._seen.new(found, current.horizon)

@@ -1,0 +1,189 @@
+"""What hosts must know of an EP-SPARQL query: which triples of single events it reads, and how it is distributed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from spaseq.algebra.events import SelectForm
+from spaseq.algebra.expressions import Constant, Var
+from spaseq.algebra.format import format_pattern
+from spaseq.algebra.intervals import IntervalQuery
+from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
+from spaseq.algebra.patterns import Bgp, Graph, Group, Pattern, Slice, TriplePattern
+from spaseq.algebra.scope import in_scope, sub_patterns
+from spaseq.algebra.strata import readings
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.needs import exists_patterns, parts
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.intervals.evaluation import IntervalEvaluation
+from spaseq.intervals.joins import JoinView, OptionalView
+from spaseq.intervals.schema import Schema
+from spaseq.languages.epsparql.query import check_rules
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.forms import EVERY_STREAM, ResultForm, Stream
+from spaseq.windowed.inputs import by_place
+
+KEY: Final = "key"
+"""What the variable is called by which occurrences go apart."""
+TRIPLE: Final = TriplePattern(Var("s"), Var("p"), Var("o"))
+
+
+def interval_query(query: IntervalQuery, knowledge: Knowledge | None = None) -> OperatorQuery:
+    """A query over intervals as one that an operator answers; with RDFS, what it reads follows from the background's schema."""
+    known = knowledge or Knowledge()
+    schema = Schema.of(known)
+    if schema is not None:
+        check_rules(query.rules, schema.entailed_templates)
+    dictionary = TermDictionary()
+    evaluation = IntervalEvaluation(query, dictionary, known, RowEvaluator(dictionary))
+    found = "RDFS makes of a triple what another key may need" if schema else common_key(query)
+    key = found if isinstance(found, Var) else None
+    return OperatorQuery(
+        operator="intervals",
+        form=_form(query),
+        streams=(Stream("*", EVERY_STREAM),),
+        patterns=tuple(
+            StreamPattern(read.name, EVERY_STREAM, Bgp((read.pattern,)))
+            for read in inputs_read(query, evaluation.inputs, key)
+        ),
+        details=query,
+        key=() if key is None else (KEY,),
+        reason=found
+        if isinstance(found, str)
+        else f"every triple pattern has ?{found.name} as subject or object",
+        cure="let every triple pattern have one variable in common, as subject or object",
+        hears_instants=evaluation.waits,
+        reads_background=True,
+        template=(TRIPLE,) if query.asked is None else (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class InputRead:
+    """A triple pattern that events are matched with: one that the evaluation asks for, by place, and the place of the key."""
+
+    triple: TriplePattern
+    place: str | None = None
+
+    @property
+    def pattern(self) -> TriplePattern:
+        """The pattern, with the name of the key where it is."""
+        nodes = (self.triple.subject, self.triple.predicate, self.triple.object)
+        subject, predicate, obj = (
+            Var(KEY) if isinstance(node, Var) and node.name == self.place else node for node in nodes
+        )
+        return TriplePattern(subject, predicate, obj)  # type: ignore[arg-type]
+
+    @property
+    def name(self) -> str:
+        """What summaries call it."""
+        return format_pattern(Bgp((self.pattern,))).removesuffix(" .")
+
+
+def inputs_read(
+    query: IntervalQuery, inputs: Sequence[TriplePattern], key: Var | None
+) -> tuple[InputRead, ...]:
+    """What is asked of events; with a key, where it is in each triple pattern."""
+    places = {} if key is None else _key_places(query, key.name)
+    return tuple(InputRead(triple, next(iter(places[triple])) if key else None) for triple in inputs)
+
+
+def _key_places(query: IntervalQuery, name: str) -> dict[TriplePattern, set[str]]:
+    """The places of a variable in the triple patterns that evaluation asks for."""
+    found: dict[TriplePattern, set[str]] = {}
+    for triple in _triples(query):
+        place = by_place(triple)
+        names = dict(zip(in_scope(Bgp((triple,))), in_scope(Bgp((place,))), strict=True))
+        found.setdefault(place, set()).add(names[name])
+    return found
+
+
+def common_key(query: IntervalQuery) -> Var | str:
+    """The variable by which occurrences may go apart (semantics 2.10), or why there is none."""
+    asked = query.asked
+    if asked is None or query.rules:
+        return "its rules produce what any key may need"
+    if asked.limit is not None or asked.offset:
+        return "LIMIT and OFFSET count the answers of all keys"
+    triples = list(_triples(query))
+    if not triples:
+        return "no triple pattern matches an occurrence"
+    if any(triple.is_path for triple in triples):
+        return "a path leads from one key to another"
+    ends = [{node.name for node in (t.subject, t.object) if isinstance(node, Var)} for t in triples]
+    for name in sorted(set.intersection(*ends)):
+        once = all(len(places) == 1 for places in _key_places(query, name).values())
+        if not name.startswith("_:") and once and _stays(asked.pattern, name):
+            return Var(name)
+    return "no variable is subject, or object, of every triple pattern and stays in scope"
+
+
+def _triples(query: IntervalQuery) -> Iterator[TriplePattern]:
+    patterns = [rule.pattern for rule in query.rules] + ([query.asked.pattern] if query.asked else [])
+    return (reading.triple for pattern in patterns for reading in readings(pattern))
+
+
+def _stays(pattern: Pattern, name: str) -> bool:
+    """True if a variable is in scope of every part that reads occurrences, and no part counts over several of its values."""
+    if isinstance(pattern, Graph) or not any(True for _ in readings(pattern)):
+        return True
+    if name not in in_scope(pattern) or isinstance(pattern, Slice):
+        return False
+    if isinstance(pattern, Group) and Var(name) not in [key for _, key in pattern.keys]:
+        return False
+    return all(_stays(part, name) for part in (*sub_patterns(pattern), *exists_patterns(pattern)))
+
+
+@dataclass(frozen=True, slots=True)
+class JoinFacts:
+    """A join of solutions: its name, the variables it goes by, how long it keeps what it joins (None: for ever), what it waits for."""
+
+    name: str
+    key: tuple[str, ...]
+    longest: int | None
+    waits: bool
+    at_once: bool
+    """Whether it joins only what ends together."""
+
+
+def join_facts(query: IntervalQuery) -> tuple[JoinFacts, ...]:
+    """The joins of a query and of its rules, as they are evaluated."""
+    dictionary = TermDictionary()
+    evaluation = IntervalEvaluation(query, dictionary, Knowledge(), RowEvaluator(dictionary))
+    found = []
+    for _, part in evaluation.everything():
+        if isinstance(part, (JoinView, OptionalView)):
+            found.append(JoinFacts(part.title, part.key, part.kept_for, part.waits, part.at_once))
+    return tuple(found)
+
+
+def grows(join: JoinFacts) -> bool:
+    """True for a join over time that no duration bounds."""
+    return join.longest is None and not join.at_once and join.name in ("SEQ", "OPTIONALSEQ", "join")
+
+
+def _form(query: IntervalQuery) -> ResultForm:
+    asked = query.asked
+    if asked is None:
+        return ResultForm("construct", ("s", "p", "o"), continuous=True)
+    if isinstance(asked.form, SelectForm):
+        limited = asked.limit is not None or asked.offset > 0
+        names = tuple(item.variable.name for item in asked.form.items)
+        return ResultForm("select", names, distinct=asked.distinct and not limited)
+    return ResultForm("ask")
+
+
+def graphs_of(query: IntervalQuery) -> tuple[tuple[str, ...], bool]:
+    """The background graphs that a query names; it reads all of them."""
+    patterns: list[Pattern] = [rule.pattern for rule in query.rules]
+    if query.asked is not None:
+        patterns.append(query.asked.pattern)
+    named = [
+        part.name.term.value
+        for pattern in patterns
+        for part in parts(pattern)
+        if isinstance(part, Graph) and isinstance(part.name, Constant)
+    ]
+    return tuple(dict.fromkeys(named)), True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 from functools import partial
+from typing import Any
 
 from pyoxigraph import Triple
 
@@ -17,6 +18,8 @@ from spaseq.testing.runner import Host
 
 Knowledge = dict[str, frozenset[Triple]]
 Events = tuple[GraphEvent, ...]
+Options = dict[str, Any]
+"""What engines are told besides: the policy and whether RDFS holds."""
 
 
 def _own(query: CompiledQuery, events: Events) -> list[GraphEvent]:
@@ -27,37 +30,41 @@ def _own(query: CompiledQuery, events: Events) -> list[GraphEvent]:
 
 
 def _engine(
-    query: CompiledQuery, knowledge: Knowledge, *, lateness: str = "0s", compiled: bool = False
+    query: CompiledQuery, knowledge: Knowledge, options: Options, *, compiled: bool = False
 ) -> Engine:
-    return Engine(query, knowledge=knowledge, lateness=lateness, compile_kernels=compiled)
+    return Engine(query, knowledge=knowledge, compile_kernels=compiled, **options)
 
 
 def _at_once(
-    query: CompiledQuery, events: Events, knowledge: Knowledge, *, compiled: bool = False
+    query: CompiledQuery, events: Events, knowledge: Knowledge, *, compiled: bool = False, **options: Any
 ) -> list[Match]:
-    engine = _engine(query, knowledge, compiled=compiled)
+    engine = _engine(query, knowledge, options, compiled=compiled)
     return [*engine.push(_own(query, events)), *engine.finish()]
 
 
-def _in_pieces(query: CompiledQuery, events: Events, knowledge: Knowledge, *, size: int) -> list[Match]:
-    engine, own, found = _engine(query, knowledge), _own(query, events), list[Match]()
+def _in_pieces(
+    query: CompiledQuery, events: Events, knowledge: Knowledge, *, size: int, **options: Any
+) -> list[Match]:
+    engine, own, found = _engine(query, knowledge, options), _own(query, events), list[Match]()
     for start in range(0, len(own), size):
         found += engine.push(own[start : start + size])
     return found + engine.finish()
 
 
-def _restored(query: CompiledQuery, events: Events, knowledge: Knowledge) -> list[Match]:
+def _restored(query: CompiledQuery, events: Events, knowledge: Knowledge, **options: Any) -> list[Match]:
     """A snapshot and a new engine after every event."""
-    engine, found = _engine(query, knowledge), list[Match]()
+    engine, found = _engine(query, knowledge, options), list[Match]()
     for event in _own(query, events):
         found += engine.push(event)
-        engine = Engine.restore(query, engine.snapshot(), knowledge=knowledge, compile_kernels=False)
+        engine = Engine.restore(
+            query, engine.snapshot(), knowledge=knowledge, compile_kernels=False, **options
+        )
     return found + engine.finish()
 
 
-def _disordered(query: CompiledQuery, events: Events, knowledge: Knowledge) -> list[Match]:
+def _disordered(query: CompiledQuery, events: Events, knowledge: Knowledge, **options: Any) -> list[Match]:
     """Events out of order by up to five seconds; simultaneous ones of one stream keep their order."""
-    engine, found = _engine(query, knowledge, lateness="6s"), list[Match]()
+    engine, found = _engine(query, knowledge, {"lateness": "6s", **options}), list[Match]()
     for event in disordered(_own(query, events), 5_000_000):
         found += engine.push(event)
     assert engine.metrics.late == 0

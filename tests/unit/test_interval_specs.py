@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -14,9 +15,11 @@ from spaseq.languages.epsparql.query import compile_intervals
 from spaseq.model.events import localised
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
+from spaseq.planner import compile_query
 from spaseq.reference.interval_answers import interval_answers
 from spaseq.testing import Case, load_all
-from spaseq.testing.runner import check_error, check_matches
+from spaseq.testing.runner import Host, check_error, check_matches
+from support.engine_hosts import ENGINE_HOSTS
 from support.interval_hosts import WAYS, Portions, column_answers
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
@@ -39,9 +42,20 @@ def _by_columns(portions: Portions) -> Callable[[IntervalQuery, Case], list[Matc
     return answers
 
 
+def _by_engine(host: Host) -> Callable[[IntervalQuery, Case], list[Match]]:
+    def answers(query: IntervalQuery, case: Case) -> list[Match]:
+        del query
+        compiled = compile_query(case.query, "epsparql", name=case.id)
+        run = cast(Callable[..., list[Match]], host.run)
+        return run(compiled, case.events, case.knowledge, policy=case.policy, rdfs=case.rdfs)
+
+    return answers
+
+
 EVALUATORS: dict[str, Callable[[IntervalQuery, Case], list[Match]]] = {
     "reference": _reference,
     **{name: _by_columns(portions) for name, portions in WAYS.items()},
+    **{host.name: _by_engine(host) for host in ENGINE_HOSTS},
 }
 
 

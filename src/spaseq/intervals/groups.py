@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from spaseq.algebra.expressions import Expression, Var
+from spaseq.algebra.expressions import Aggregate, Expression, Var
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.rows import (
     LAST,
@@ -22,9 +22,32 @@ from spaseq.intervals.rows import (
 )
 from spaseq.intervals.views import Round, View
 from spaseq.model.packing import Damaged
-from spaseq.windowed.groups import totals_for
 from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import RowNumbers, by_name, id_matrix
+from spaseq.windowed.totals import RunningTotals
+
+Wanted = list[tuple[str, int | None]]
+"""The aggregates that running totals give: a name and the number of an operand, none for the rows themselves."""
+
+
+def _totals_for(
+    names: Sequence[str], aggregates: tuple[tuple[Var, Expression], ...], evaluator: RowEvaluator
+) -> tuple[RunningTotals | None, Wanted]:
+    """Running totals if they decide all aggregates: counts, sums and averages of what is not DISTINCT."""
+    places: dict[int, int] = {}
+    wanted: Wanted = []
+    for _, item in aggregates:
+        if not isinstance(item, Aggregate) or item.distinct or item.name not in ("COUNT", "SUM", "AVG"):
+            return None, []
+        if item.operand is None:
+            wanted.append((item.name, None))
+            continue
+        assert isinstance(item.operand, Var)
+        if item.operand.name not in names:
+            return None, []
+        place = tuple(names).index(item.operand.name)
+        wanted.append((item.name, places.setdefault(place, len(places))))
+    return RunningTotals(list(places), wanted, evaluator), wanted
 
 
 class Members(Keeper):
@@ -79,7 +102,7 @@ class GroupView(View):
         self._groups = RowNumbers(len(keys))
         self._members = Members(len(inner.names))
         self._start = np.zeros(0, np.int64)
-        self._totals = totals_for(inner.names, aggregates, evaluator)
+        self._totals, self._wanted = _totals_for(inner.names, aggregates, evaluator)
         self._added_up = True
 
     def parts(self) -> tuple[View, ...]:
@@ -88,17 +111,16 @@ class GroupView(View):
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield from (("groups", self._groups), ("members", self._members))
 
-    def check(self) -> None:
-        """Every group has its first instant."""
-        if len(self._start) != len(self._groups):
-            raise Damaged("a group without its beginning")
-
     def rebuild(self) -> None:
         """What was added up follows from the members, when they are all there."""
         self._added_up = False
 
     def _add_up(self) -> None:
         members = self._members
+        if len(self._start) != len(self._groups) or (
+            len(members.group) and not 0 <= members.group.min() <= members.group.max() < len(self._start)
+        ):
+            raise Damaged("a solution belongs to a group that is not there")
         if self._totals is not None:
             self._totals.add_up(
                 members.group.astype(np.intp),
@@ -155,7 +177,8 @@ class GroupView(View):
             else:
                 known, totals = fits
                 results[known, : len(self._keys)] = self._groups.ids[touched[known]]
-                results[known, len(self._keys) :] = self._totals.results(totals.take(known))
+                for column, (name, operand) in enumerate(self._wanted, len(self._keys)):
+                    results[known, column] = self._totals.result(totals.take(known), name, operand)
         anew = np.flatnonzero(~known)
         if len(anew):
             asked, members = self._members.of(touched[anew].astype(np.int64), at[anew])

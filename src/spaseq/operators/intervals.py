@@ -68,7 +68,7 @@ class IntervalOperator:
             columns = {
                 read.place or each if each == KEY else each: ids for each, ids in table.columns.items()
             }
-            given[read.triple] = IntervalRows(columns, time, time)
+            given[read.triple] = IntervalRows(columns, time if table.starts is None else table.starts, time)
         self._surroundings.check_budget(len(times) + sum(map(len, given.values())))
         found = self._running.step(given, now)
         self._peak = max(self._peak, self.runs)

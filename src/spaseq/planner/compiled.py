@@ -301,13 +301,18 @@ def _for_automaton(
     )
 
 
-def _for_operator(query: OperatorQuery) -> _Planned:
+def operator_distribution(query: OperatorQuery) -> Distribution:
+    """How the rows of a query go apart that names its operator."""
     unit = RouteUnit.KEY if query.key else RouteUnit.WHOLE
+    return Distribution(unit, query.key, False, query.reason, query.cure)
+
+
+def _for_operator(query: OperatorQuery) -> _Planned:
     return _Planned(
         query.form,
         query.patterns,
         graphs_read(part for each in query.patterns for part in every_pattern(each.pattern)),
-        Distribution(unit, query.key, False, query.reason, query.cure),
+        operator_distribution(query),
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from spaseq.algebra.intervals import IntervalQuery, Policy, Rule
 from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.errors import InvalidArgument, QueryError, did_you_mean, listed
-from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.compiled import CompiledQuery, operator_distribution
 
 if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Knowledge
@@ -85,5 +85,6 @@ def _adapted(
         source=source,
         patterns=source.patterns,
         knowledge=graphs_of(wanted),
+        distribution=operator_distribution(source),
         circumstances=hashlib.sha256(terms.encode()).hexdigest(),
     )

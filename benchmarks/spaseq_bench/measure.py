@@ -29,8 +29,8 @@ from spaseq_bench.tasks import Job, Outcome
 
 Say = Callable[[str], None]
 
-COLD: Final = ("start",)
-"""Tasks that start a new process for every round, so that there is nothing to warm up."""
+COLD: Final = ("start", "oxigraph", "oxigraph rolling")
+"""Tasks with nothing to warm up: they start a new process for every round, or compile nothing."""
 
 
 @dataclass(slots=True)

@@ -319,6 +319,35 @@ def _free_speeds() -> dict[str, float]:
     }
 
 
+def citybench() -> None:
+    """What two segments report, and what the third question of CityBench makes of it."""
+    folder = EXAMPLES / "citybench"
+    base = "http://www.insight-centre.org/dataset/"
+    panels, streams = [], {}
+    for segment in ("182955", "158505"):
+        name = f"AarhusTrafficData{segment}"
+        streams[f"{base}SampleEventService#{name}"] = folder / f"{name}.nq.gz"
+        points = [
+            (datetime.fromtimestamp(event.time / 1e6, UTC), float(triple.object.value))
+            for event in read_graph_events(folder / f"{name}.nq.gz", stream=name)
+            for kind in event.triples
+            if kind.predicate.value.endswith("observedProperty")
+            and isinstance(kind.object, NamedNode)
+            and kind.object.value.endswith("CongestionLevel")
+            for triple in event.triples
+            if triple.subject == kind.subject
+            and triple.predicate.value.endswith("hasValue")
+            and isinstance(triple.object, Literal)
+        ]
+        panels.append(Panel(f"segment {segment}: vehicles per kilometre", points))
+    query = (folder / "q03.rspql").read_text(encoding="utf-8")
+    knowledge = {f"{base}SensorRepository": folder / "sensors.ttl"}
+    found = [match for match in spaseq.run(query, streams, knowledge) if "level" in match.bindings]
+    averages = [(match.time, float(match.bindings["level"].value)) for match in found]
+    panels.append(Panel("both, average of the last 15 minutes (question 3)", averages))
+    draw("citybench", "Congestion on a journey, Monday morning (UTC)", panels, [])
+
+
 if __name__ == "__main__":
-    for use_case in (smart_grid, vessels, cards, stocks, traffic):
+    for use_case in (smart_grid, vessels, cards, stocks, traffic, citybench):
         use_case()

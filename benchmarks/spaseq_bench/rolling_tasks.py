@@ -161,7 +161,6 @@ def spark_sql_task(job: Job) -> Round:
         return {"wall": time.perf_counter() - wall, "cpu": tree_seconds() - cpu}
 
     def go() -> Outcome:
-        work()  # workers and code of a session that was idle are cold
         took = work()
         _write_lines(folder, Path(path), output, size)
         return took

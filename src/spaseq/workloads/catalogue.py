@@ -34,6 +34,7 @@ DATASETS: Final = {
     "ticks_week": "trades of a week, three symbols",
     "bars": "minute bars, ten symbols",
     "traffic": "a week of Aarhus road traffic, with the segments' graph",
+    "citybench": "streams of CityBench over Aarhus, in its own vocabulary",
 }
 """What `spaseq convert` can read."""
 

@@ -115,6 +115,7 @@ class TracedWalkView(View):
         rows = self._edges.step(current)
         traces = [column.tolist() for name, column in rows.columns.items() if is_trace(name)]
         together = [self._tracer.together(numbers) for numbers in zip(*traces, strict=True)]
+        together = together or [0] * len(rows)  # edges of the background alone
         ends = (rows.columns[FROM].tolist(), rows.columns[TO].tolist())
         edges = list(zip(*ends, together, rows.start.tolist(), rows.end.tolist(), strict=True))
         waiting = [self._joined(walk, edge) for edge in edges for walk in self._arriving.get(edge[0], ())]

@@ -246,7 +246,7 @@ class TripleBuilder(ABC):
             case NegatedSet(forward, backward):
                 return self._negated(subject, forward, backward, obj, longest, late=late)
             case PathRepeat(inner):
-                edges = self._path(Var(FROM), inner, Var(TO), longest, late=late)
+                edges = self._edges(inner, longest, late=late)
                 walks = WalkView(edges, longest) if self._tracer is None else self._traced_walks(edges)
                 return self._ends(walks, subject, obj)
             case _:
@@ -284,6 +284,16 @@ class TripleBuilder(ABC):
             kept = [name for name in view.names if name != predicate.name]
             views.append(ProjectView(FilterView(view, self._test(condition)), kept))
         return views[0] if len(views) == 1 else UnionView(views)
+
+    def _edges(self, path: Path, longest: int | None, *, late: bool) -> View:
+        """What a path relates, as the edges of walks."""
+        if isinstance(path, Link):
+            return self._path(Var(FROM), path, Var(TO), longest, late=late)
+        # Other names first: those of an inner repetition, or hidden in a basic graph pattern, would be dropped there.
+        start, end = f"from {next(self._number)}", f"to {next(self._number)}"
+        edges = self._path(Var(start), path, Var(end), longest, late=late)
+        edges = CopyView(CopyView(edges, FROM, start), TO, end)
+        return ProjectView(edges, [name for name in edges.names if name not in (start, end)])
 
     def _traced_walks(self, edges: View) -> View:
         assert self._tracer is not None

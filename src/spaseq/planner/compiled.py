@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, fields
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from spaseq.algebra.events import AskForm, ConstructForm, EventQuery, Form, Gpm, SelectForm
 from spaseq.algebra.expressions import Call, FunctionCall, Var, walk
@@ -77,6 +77,11 @@ class Optimisations:
     incremental: bool = True
     """The answers of a continuous query followed as triples come and go (SPECTRA); without it every evaluation begins anew."""
 
+    @property
+    def off(self) -> tuple[str, ...]:
+        """What runs otherwise because a switch is off, in sentences."""
+        return tuple(f"{name}: {then}" for name, then in _WITHOUT.items() if not getattr(self, name))
+
     @staticmethod
     def names() -> tuple[str, ...]:
         """The switches."""
@@ -93,6 +98,17 @@ class Optimisations:
                 )
         return Optimisations(**dict.fromkeys(names, False))
 
+
+_WITHOUT: Final = {
+    "stream_index": "runs are not indexed by what they wait for; every row visits every run",
+    "join_index": "runs are not indexed by the values they join on",
+    "push_window": "runs are not dropped when their window ends; it is checked when they are extended",
+    "push_stateful": "conditions of one event are decided when it meets a run, not with its pattern",
+    "lazy_conjunction": "all patterns of a conjunction are looked for at every event",
+    "order_edges": "patterns of a conjunction are looked for in the order of the text",
+    "recycle_memory": "arrays are not reused after a sweep",
+}
+"""What a sequence runs like without an optimisation."""
 
 ALL = Optimisations()
 

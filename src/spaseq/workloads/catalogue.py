@@ -95,9 +95,9 @@ def convert(dataset: str, data: Path, selection: Selection) -> Production:
     return module.produce(dataset, data, selection)
 
 
-def _module(room: str, asked: str, module: str, known: list[str], what: str) -> object:
+def _module(package: str, asked: str, module: str, known: list[str], what: str) -> object:
     if asked not in known:
         raise InvalidArgument(
             f"there is no {what} `{asked}`, only {listed(known)}{did_you_mean(asked, known)}"
         )
-    return import_module(f"spaseq.workloads.{room}.{module}")
+    return import_module(f"spaseq.workloads.{package}.{module}")

@@ -14,6 +14,7 @@ import pytest
 
 from spaseq.errors import InvalidArgument
 from spaseq.planner import CompiledQuery, compile_query, explain
+from spaseq.planner.compiled import Optimisations
 from spaseq.planner.explain import FORMATS, Explanation, explanation
 from spaseq.testing import Case, load_all, reference_host
 
@@ -185,6 +186,16 @@ def test_the_window_is_at_every_step() -> None:
         compiled("A ; B", "A { ?x :p ?y }", "B { ?x :q ?z }", rest="WITHIN 90 SECONDS SLIDING")
     )
     assert {step.window for step in facts.steps} == {"WITHIN 90 SECONDS SLIDING"}
+
+
+@pytest.mark.parametrize("switch", [name for name in Optimisations.names() if name != "incremental"])
+def test_an_optimisation_that_is_switched_off_is_told_with_what_then_runs(switch: str) -> None:
+    """In every format that is read; what the plan says of an optimisation is not said without it."""
+    plan = compile_query(MIXED, optimisations=Optimisations.without(switch))
+    for style in ("text", "json", "html"):
+        assert re.search(rf"{switch}: [a-z]", explain(plan, style)), style
+    assert ("is dropped" in explain(plan)) == (switch != "push_window")
+    assert "switched off" not in explain(compile_query(MIXED))
 
 
 def test_the_cure_for_a_query_in_one_piece_is_shown() -> None:

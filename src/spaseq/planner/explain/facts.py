@@ -200,6 +200,7 @@ class Explanation:
     steps: tuple[StepFacts, ...]
     distribution: DistributionFacts
     warnings: tuple[WarningFacts, ...]
+    switched_off: tuple[str, ...]
 
 
 def explanation(query: CompiledQuery) -> Explanation:
@@ -239,6 +240,7 @@ def explanation(query: CompiledQuery) -> Explanation:
             distribution.cure,
         ),
         warnings=tuple(_warning(warning) for warning in query.warnings),
+        switched_off=query.optimisations.off,
     )
 
 
@@ -345,6 +347,7 @@ class _Around:
     first: frozenset[int]
     later: frozenset[int]
     """Steps that may have no positive step before them, and those that may have one."""
+    drops: bool  # runs, when their window ends
 
     @staticmethod
     def of(query: CompiledQuery) -> _Around:
@@ -358,6 +361,7 @@ class _Around:
             {name: number for number, name in enumerate(result_variables(plan.sequence))},
             possible_first(plan.sequence),
             possible_later(plan.sequence),
+            query.optimisations.push_window,
         )
 
 
@@ -379,7 +383,7 @@ def _step(whole: _Around, number: int, step: Step) -> StepFacts:
         gap=" ".join(gap_text(step.gap)) or None,
         streams=tuple(dict.fromkeys(whole.aliases[gpm.stream] for gpm in here)),
         gpms=tuple(_gpm(whole, gpm) for gpm in here),
-        window=None if step.window is None else window_text(step.window),
+        window=window_text(step.window) if step.window is not None and whole.drops else None,
     )
 
 

@@ -73,6 +73,8 @@ def _header(facts: Explanation) -> str:
     graphs = [f"<{iri}>" for iri in facts.graphs] + (["every registered graph"] if facts.any_graph else [])
     if graphs:
         rows.append(("background", _lines(graphs)))
+    if facts.switched_off:
+        rows.append(("switched off", _lines(facts.switched_off)))
     long = ' class="long"' if len(facts.sequence) > LONG else ""
     return (
         f'<header><p class="file">{escape(facts.name)}</p>'

@@ -72,7 +72,7 @@ def _overview(facts: Explanation) -> list[str]:
     lines += rows("streams", (f"{s.alias:<{width}}  <{s.iri}>" for s in facts.streams))
     graphs = [f"<{iri}>" for iri in facts.graphs]
     graphs += ["every registered graph (GRAPH with a variable)"] if facts.any_graph else []
-    return lines + rows("background", graphs)
+    return [*lines, *rows("background", graphs), *rows("switched off", facts.switched_off)]
 
 
 def window_lines(facts: Explanation) -> list[str]:

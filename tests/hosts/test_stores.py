@@ -166,6 +166,8 @@ def test_what_is_wrong_with_a_store_is_said_in_a_sentence(
     assert "names no bucket: write `s3://BUCKET/…`" in problem("s3://")
     assert "has a scheme that files cannot be read from" in problem("ftp://host/x.nq")
     power = f"{bucket}/power"
+    assert "names no file: write" in problem(power, "--output", str(bucket))
+    assert "has a scheme that files cannot be read from" in problem(power, "--output", "ftp://host/x.nq")
     assert "there is no bucket `nowhere`; make it" in problem(power, "--output", "s3://nowhere/out.jsonl")
     assert "lies in a store, which cannot rename files" in problem(power, "--checkpoint", f"{bucket}/points")
     assert "cannot append to a file: give --checkpoint DIR" in problem(

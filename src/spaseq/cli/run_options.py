@@ -9,12 +9,13 @@ from typing import Any, TypedDict, TypeVar
 import click
 
 from spaseq.cli.arguments import SizeOption
+from spaseq.errors import InvalidArgument
 from spaseq.io.bad_input import POLICIES, Policy
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.io.sources import LAYOUTS, Layout
 from spaseq.planner.in_run import POLICIES as EP_POLICIES
 from spaseq.planner.in_run import RULE_LIMIT
-from spaseq.stores import Place, is_store, place_of
+from spaseq.stores import Place, StorePath, place_of
 from spaseq.temporal.instants import TIME_UNITS, TimeUnit
 
 FORMATS = ("nquads", "trig", "jsonld", "ntriples", "jelly")
@@ -27,9 +28,11 @@ class _PlaceOption(click.Path):
     """A path, or the URI of a store."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if is_store(value):
-            return place_of(value)
-        return super().convert(str(place_of(value)), param, ctx)
+        try:
+            place = place_of(value)
+        except InvalidArgument as error:
+            self.fail(str(error), param, ctx)
+        return place if isinstance(place, StorePath) else super().convert(str(place), param, ctx)
 
 
 _FILE = _PlaceOption(dir_okay=False, path_type=Path)

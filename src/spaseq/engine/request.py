@@ -13,6 +13,7 @@ from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.opening import InputOptions
 from spaseq.engine.paths import Reads, check_paths
 from spaseq.io.bad_input import Policy
+from spaseq.io.event_source import is_address
 from spaseq.io.results import OutputFormat
 from spaseq.planner.in_run import DEFAULT as DEFAULT_CHOICES
 from spaseq.planner.in_run import Choices
@@ -57,7 +58,8 @@ class RunRequest:
         """Refuse to write what is read, before anything is opened for writing."""
         kept = {"quarantine": self.quarantine} if self.on_bad_input == "quarantine" else {}
         others = {"query": self.query_files, "background graph": [path for _, path in self.knowledge]}
-        reads = Reads([path for _, path in self.streams], self.input.file_format, others)
+        files = [path for _, path in self.streams if not is_address(path)]
+        reads = Reads(files, self.input.file_format, others)
         check_paths({"output": self.output, **kept}, reads, self.checkpoint)
 
     def identity(self, inputs: object, output_format: str) -> dict[str, object]:

@@ -244,7 +244,9 @@ class StorePath:
             system(self.root).delete_dir_contents(self._place, missing_dir_ok=True)
 
     def check_writable(self) -> None:
-        """Refuse a place in a bucket or container that does not exist."""
+        """Refuse a place that is no file, or in a bucket or container that does not exist."""
+        if not self.key:
+            raise InvalidArgument(f"`{self}` names no file: write `{self}/…`")
         if self.scheme == "hdfs":
             return
         if not StorePath(self.root, "").exists():

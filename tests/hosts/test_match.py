@@ -375,3 +375,32 @@ def test_answers_can_stand_in_any_larger_plan(events: DataFrame) -> None:
     assert both.count() == 4
     assert both.exceptAll(answers).exceptAll(answers).count() == 0
     assert json.loads(answers.limit(1).toJSON().first())["k"].startswith("<")
+
+
+def test_columns_of_rows_are_carried_into_provenance(spark: SparkSession) -> None:
+    """A user finds the records of a match in Kafka; the match is the same with and without them."""
+    rows = [
+        (n, f'<urn:k> <http://ex.org/{p}> "{n}" .', "trades", 3, 40 + n, None if n == 2 else f"k{n}")
+        for n, p in ((1, "a"), (2, "b"))
+    ]
+    frame = spark.createDataFrame(
+        rows, "at long, value string, topic string, partition int, offset long, key string"
+    )
+    events = frame.withColumn("time", F.timestamp_seconds("at"))
+    query = """PREFIX : <http://ex.org/> SELECT ?k FROM STREAM S <http://ex.org/s> WHERE { SEQ (A ; B)
+      DEFINE GPM A ON S { ?k :a ?v } DEFINE GPM B ON S { ?k :b ?w } }"""
+    known = {"format": "ntriples", "provenance": True}
+    carry = ["topic", "partition", "offset", "key"]
+    (found,) = sps.match(query, {"S": events}, **known, carry=carry).collect()
+    (plain,) = sps.match(query, {"S": events}, **known).collect()
+    assert [event.carried for event in found.events] == [
+        {"topic": "trades", "partition": "3", "offset": "41", "key": "k1"},
+        {"topic": "trades", "partition": "3", "offset": "42"},
+    ]
+    assert [event.graph for event in found.events] == [None, None]
+    assert found.match == plain.match
+    for wrong, why in (({"carry": ["topci"]}, "topci"), ({"carry": "topic"}, "a list of columns")):
+        with pytest.raises(InvalidArgument, match=why):
+            sps.match(query, {"S": events}, **known, **wrong)
+    with pytest.raises(InvalidArgument, match="needs provenance=True"):
+        sps.match(query, {"S": events}, format="ntriples", carry=carry)

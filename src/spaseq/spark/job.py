@@ -85,6 +85,8 @@ class Job:
     """Microseconds of silence of all sources after which event time passes as the wall clock does; None: it does not."""
     max_lead: int | None = None
     """Microseconds by which an event may be ahead of the wall clock; None: any time is accepted."""
+    carries: bool = False
+    """True if events carry columns of their rows into provenance (`spaseq.spark.shuffle.carried`)."""
 
     @property
     def pace(self) -> Pace:

@@ -25,7 +25,7 @@ from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices, in_run
 from spaseq.planner.value_types import certain_types
 from spaseq.settings import settings
-from spaseq.spark.job import Job, make_tasks, stream_numbers
+from spaseq.spark.job import Job, Task, make_tasks, stream_numbers
 from spaseq.spark.metrics import observed
 from spaseq.spark.output.across_buckets import compared
 from spaseq.spark.output.answer_rows import AnswerForm, RowForm
@@ -76,6 +76,7 @@ class MatchOptions:
     close_after: str | int | None = None
     watermark_by: str | Sequence[str] | None = None
     metrics: Observation | str | None = None
+    carry: Sequence[str] = ()
     punctual: bool = False
     """True if the input itself makes sure that nothing comes late, as a schedule does."""
     ticks: bool = False
@@ -109,6 +110,7 @@ def match(
     close_after: str | int | None = None,
     watermark_by: str | Sequence[str] | None = None,
     metrics: Observation | str | None = None,
+    carry: Sequence[str] = (),
 ) -> DataFrame:
     """The answers of a query over streams.
 
@@ -116,7 +118,8 @@ def match(
     values of them: of the one type that a variable certainly has, such as a count, else texts without quotes or brackets. ``native={"v":
     "double"}`` casts single ones, to ``variant`` with the type of each literal. ``CONSTRUCT``
     gives ``time, triples``; ``ASK`` the first match as ``time, start, boolean`` or no row. ``provenance`` adds
-    ``match``, the identity of the match, and ``events``, what it is made of.
+    ``match``, the identity of the match, and ``events``, what it is made of; ``carry`` names columns of the events
+    DataFrames, such as ``["topic", "partition", "offset", "key"]``, that each of these has as text in ``carried``.
 
     ``on_bad_input`` is ``fail`` (the default), ``skip`` or ``quarantine``, which keeps bad rows in files of the directory
     ``quarantine``. It also rules the files of DataFrames that come straight from `read_events`, which are read here.
@@ -162,9 +165,10 @@ def match(
         close_after=close_after,
         watermark_by=watermark_by,
         metrics=metrics,
+        carry=carry,
     )
     form = compiled.form
-    columns = answer_columns(form, provenance=provenance)
+    columns = answer_columns(form, provenance=provenance, carried=bool(carry))
     queries = {compiled.name: compiled}
     answers = answers_of(queries, streams, knowledge, columns, options, RowForm(together=False))
     if form.kind == "construct" and answers.isStreaming:
@@ -212,7 +216,7 @@ def match_all(
     compiled = {name: as_query(query) for name, query in queries.items()}
     if not compiled:
         raise InvalidArgument("match_all needs at least one query")
-    columns = all_answer_columns(provenance=known.provenance)
+    columns = all_answer_columns(provenance=known.provenance, carried=bool(known.carry))
     return answers_of(compiled, streams, knowledge, columns, known, RowForm(together=True))
 
 
@@ -335,6 +339,7 @@ def _job(
     known = as_knowledge(knowledge, rdfs=options.rdfs)
     adapted = in_run(tuple(queries.values()), known, Choices(options.policy, options.rule_limit))
     tasks, streams = make_tasks(dict(zip(queries, adapted, strict=True)), buckets, streaming=streaming)
+    _check_carry(options, tasks)
     # A streaming query that fails of late events fails again at every restart.
     late_default = "skip" if options.quarantine is None else "quarantine"
     for task in tasks:
@@ -363,7 +368,19 @@ def _job(
         _duration(options.idle_after, "idle_after"),
         _duration(options.close_after, "close_after"),
         _duration(options.max_lead, "max_lead"),
+        bool(options.carry),
     )
+
+
+def _check_carry(options: MatchOptions, tasks: Sequence[Task]) -> None:
+    if isinstance(options.carry, str):
+        raise InvalidArgument(f'`carry=` is a list of columns: carry=["{options.carry}"]')
+    if options.carry and not options.provenance:
+        raise InvalidArgument("`carry=` adds columns to the events of provenance, and needs provenance=True")
+    if options.carry and any(task.program.reads_names for task in tasks):
+        raise InvalidArgument(
+            "`carry=` cannot be used with a query that reads the names of events with EVENT"
+        )
 
 
 def _duration(given: str | int | None, name: str) -> int | None:
@@ -398,7 +415,9 @@ def _matched(
     frames = []
     for name, stream in ((name, each) for name, given in streams.items() for each in _several(given)):
         assert isinstance(stream, (DataFrame, FileParts))
-        parts = stream if isinstance(stream, FileParts) else parts_behind(stream)
+        parts = stream if isinstance(stream, FileParts) else None
+        if isinstance(stream, DataFrame) and not options.carry:
+            parts = parts_behind(stream)
         if parts is not None:
             if options.on_bad_input is not None:
                 parts = replace(parts, files=replace(parts.files, bad=job.bad))
@@ -476,6 +495,12 @@ def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tupl
         columns.append(F.col("stream"))
     if frame.isStreaming:
         columns += _pace_columns(frame, options)
+    if options.carry:
+        missing = [name for name in options.carry if name not in frame.columns]
+        if missing:
+            raise InvalidArgument(f"carry= names {listed(missing)}, which the DataFrame does not have")
+        kept = [F.col(name).cast("string").alias(name) for name in options.carry]
+        columns.append(F.to_json(F.struct(*kept)).alias("carried"))
     return frame.select(*columns, *_origin_columns(frame)), syntax
 
 

@@ -57,27 +57,29 @@ TRIPLES: Final = ArrayType(
 )
 ARROW_TRIPLES: Final = pa.list_(pa.struct([("s", pa.string()), ("p", pa.string()), ("o", pa.string())]))
 
-_EVENTS = ArrayType(
-    StructType(
-        [
-            StructField("step", StringType()),
-            StructField("stream", StringType()),
-            StructField("time", TimestampType()),
-            StructField("graph", StringType()),
-        ]
-    )
+_EVENT = (
+    StructField("step", StringType()),
+    StructField("stream", StringType()),
+    StructField("time", TimestampType()),
+    StructField("graph", StringType()),
 )
+_CARRIED = StructField("carried", MapType(StringType(), StringType()))
+"""Columns of the event's row that the user wants to see again."""
 
 ROUTE: Final = (StructField("spread", IntegerType()), StructField("equal", StringType()))
 """Where the last stage compares an answer with others, and what makes two of them equal; null: nothing."""
 
 _TIME = (StructField("time", TimestampType()), StructField("start", TimestampType()))
-_PROVENANCE = (StructField("match", StringType()), StructField("events", _EVENTS))
 
 
-def answer_columns(form: ResultForm, *, provenance: bool) -> StructType:
+def _provenance(*, carried: bool) -> tuple[StructField, ...]:
+    events = ArrayType(StructType([*_EVENT, *((_CARRIED,) if carried else ())]))
+    return StructField("match", StringType()), StructField("events", events)
+
+
+def answer_columns(form: ResultForm, *, provenance: bool, carried: bool = False) -> StructType:
     """The columns of one query's answers (docs/how-to/use-spark.md)."""
-    more = _PROVENANCE if provenance else ()
+    more = _provenance(carried=carried) if provenance else ()
     match form.kind:
         case "select":
             names = column_names(list(form.variables), provenance=provenance)
@@ -88,7 +90,7 @@ def answer_columns(form: ResultForm, *, provenance: bool) -> StructType:
             return StructType([*_TIME, StructField("boolean", BooleanType()), *more])
 
 
-def all_answer_columns(*, provenance: bool) -> StructType:
+def all_answer_columns(*, provenance: bool, carried: bool = False) -> StructType:
     """The columns of the answers of several queries, whatever their forms."""
     return StructType(
         [
@@ -97,7 +99,7 @@ def all_answer_columns(*, provenance: bool) -> StructType:
             StructField("bindings", MapType(StringType(), StringType())),
             StructField("triples", TRIPLES),
             StructField("boolean", BooleanType()),
-            *(_PROVENANCE if provenance else ()),
+            *(_provenance(carried=carried) if provenance else ()),
         ]
     )
 

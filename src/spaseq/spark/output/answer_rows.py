@@ -21,11 +21,12 @@ from spaseq.spark.job import Job
 from spaseq.spark.output.across_buckets import NUMBERED, label_of
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
 from spaseq.spark.shuffle.arrow_terms import shown, text_hash, without_place
+from spaseq.spark.shuffle.carried import unpacked
 from spaseq.temporal.instants import FOREVER
 
-_EVENT = pa.list_(
-    pa.struct([("step", pa.string()), ("stream", pa.string()), ("time", INSTANT), ("graph", pa.string())])
-)
+_FIELDS = [("step", pa.string()), ("stream", pa.string()), ("time", INSTANT), ("graph", pa.string())]
+_EVENT = pa.list_(pa.struct(_FIELDS))
+_CARRYING = pa.list_(pa.struct([*_FIELDS, ("carried", pa.map_(pa.string(), pa.string()))]))
 
 
 class AnswerTaker(Protocol):
@@ -162,20 +163,20 @@ class AnswerRows:
         ]
 
     def _events(self, answers: Answers, dictionary: TermDictionary) -> pa.Array:
-        streams = self._task.program.streams
+        streams, carries = self._task.program.streams, self._job.carries
         rows = [
             [
                 {
                     "step": step,
                     "stream": streams[stream],
                     "time": time,
-                    "graph": without_place(dictionary.ntriples(graph)) if graph else None,
+                    **_named(graph, dictionary, carries=carries),
                 }
                 for step, stream, time, graph, _ in events
             ]
             for events in answers.events or [()] * len(answers)
         ]
-        return pa.array(rows, _EVENT)
+        return pa.array(rows, _CARRYING if carries else _EVENT)
 
     def _triples(self, answers: Answers, dictionary: TermDictionary, identities: list[str]) -> pa.Array:
         graphs = [
@@ -219,6 +220,16 @@ class AnswerRows:
             if ids[row]
         }
         return constructed(self._task.program, bindings, label)
+
+
+def _named(name: int, dictionary: TermDictionary, *, carries: bool) -> dict[str, object]:
+    """The name of an event, and what its row carries."""
+    text = dictionary.ntriples(name) if name else None
+    carried = None
+    if carries and text is not None:
+        text, carried = unpacked(text)
+    graph = None if text is None else without_place(text)
+    return {"graph": graph, "carried": list((carried or {}).items())} if carries else {"graph": graph}
 
 
 def _written(graph: frozenset[Triple]) -> list[dict[str, str]]:

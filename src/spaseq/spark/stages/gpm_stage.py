@@ -18,11 +18,13 @@ from spaseq.io.bad_input import BadInput, OnBad, Unit
 from spaseq.io.growing import read_part
 from spaseq.io.layouts import with_cure
 from spaseq.model.batch import EventBatch
+from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.spark.job import Job
 from spaseq.spark.output.tallies import write_tally
 from spaseq.spark.schemas import ARROW_BLOCKS, CLOCKS, CONTROL
 from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings, encode_block
+from spaseq.spark.shuffle.carried import packed
 from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import EventFiles, FileParts, Promise, Tick, parts_in, splits_in
@@ -34,6 +36,7 @@ from spaseq.spark.stages.worker import Shared, settle
 from spaseq.temporal.instants import FOREVER
 
 Longs = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int32]
 Row = tuple[int, int, int, bytes | None, int, int]
 Parts = tuple[list[str], Longs]
 """Names of sources, and for every event the number of its own."""
@@ -80,7 +83,8 @@ class MatchRows:
                     kept = work.believed(events, bad)
                     own = numbers[kept] - first
                     found = more.located(events.take(kept), own)
-                    yield from work.take(found, place.arrivals(numbers[kept]), more.parts(own))
+                    names = more.carried(found, own, mapper.dictionary) if job.carries else None
+                    yield from work.take(found, place.arrivals(numbers[kept]), more.parts(own), names)
             for stream, time in rows.promises.times.items():
                 work.progress.promise(job.streams[stream], time)
             yield work.last(bad.count)
@@ -93,7 +97,7 @@ class _More:
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._columns = {
             name: batch.column(name)
-            for name in ("clock", "part", "origin", "position")
+            for name in ("clock", "part", "origin", "position", "carried")
             if name in batch.schema.names
         }
         self.clock: int | None = None
@@ -106,6 +110,16 @@ class _More:
             return None
         encoded = self._columns["part"].fill_null("").dictionary_encode()
         return encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)[rows]
+
+    def carried(self, events: EventBatch, rows: Longs, dictionary: TermDictionary) -> Ints:
+        """The names of the events together with what their rows carry."""
+        texts = [
+            packed(dictionary.ntriples(name) if name else None, each)
+            for name, each in zip(
+                events.names.tolist(), self._columns["carried"].take(pa.array(rows)).to_pylist(), strict=True
+            )
+        ]
+        return np.array(dictionary.encode_texts(texts), np.int32)
 
     def located(self, events: EventBatch, rows: Longs) -> EventBatch:
         """The events with their origins as the rows name them, for reports."""
@@ -235,9 +249,12 @@ class _Task:
         return np.flatnonzero(events.times <= clock + lead)
 
     def take(
-        self, events: EventBatch, arrivals: Longs, parts: Parts | None = None
+        self, events: EventBatch, arrivals: Longs, parts: Parts | None = None, names: Ints | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The blocks of some events as rows; ``parts`` are their sources where each has a watermark of its own."""
+        """The blocks of some events as rows.
+
+        ``parts`` are their sources where each has a watermark of its own, ``names`` what they are called.
+        """
         if not len(events):
             return
         job = self.mapper.job
@@ -248,7 +265,7 @@ class _Task:
         label = self.place.label(self.batches)
         rows: list[Row] = [
             (query, self._name(bucket), first, block, 0, 0)
-            for query, bucket, first, block in self.mapper.blocks(events, arrivals, label)
+            for query, bucket, first, block in self.mapper.blocks(events, arrivals, label, names)
         ]
         if job.streaming:
             self._see(events, parts)

@@ -37,6 +37,7 @@ class _Batch:
     events: EventBatch
     arrivals: Longs
     place: str
+    names: Ints
 
 
 class Mapper:
@@ -79,14 +80,19 @@ class Mapper:
         streams = np.unique(batch.streams).tolist()
         return sorted({number for stream in streams for number in self._readers[stream]})
 
-    def blocks(self, batch: EventBatch, arrivals: Longs, place: str) -> Iterator[tuple[int, int, int, bytes]]:
+    def blocks(
+        self, batch: EventBatch, arrivals: Longs, place: str, names: Ints | None = None
+    ) -> Iterator[tuple[int, int, int, bytes]]:
         """The blocks of a batch as bytes, each after the number of its query, its bucket and its earliest instant.
 
-        ``place`` names the task, so that blank nodes of different tasks stay apart.
+        ``place`` names the task, so that blank nodes of different tasks stay apart. ``names`` are sent in place of the
+        names of events.
         """
         for number in self.concerned(batch):
             task = self.job.tasks[number]
-            own = _own(task, batch, arrivals, place, len(self.job.streams))
+            own = _own(
+                task, batch, arrivals, place, len(self.job.streams), batch.names if names is None else names
+            )
             if len(own.events) == 0:
                 continue
             tables = match_gpms(task.program, own.events, self.dictionary, self.job.knowledge, self.job.now)
@@ -183,7 +189,7 @@ class Mapper:
             taken, place = np.unique(events, return_inverse=True)
             known = digests_of(batch, taken, self.dictionary, task.program.streams)
             digests = np.frombuffer(b"".join(known), np.uint8).reshape(-1, DIGEST)[place]
-        names = batch.names[events] if self.job.keeps_names else np.zeros(0, np.int32)
+        names = own.names[events] if self.job.keeps_names else np.zeros(0, np.int32)
         values = [pieces.pair_values[parts[0].row]]
         values += [
             _matrix(table, columns, part.row)
@@ -321,16 +327,16 @@ class _ByBucket:
         return slice(ends[at - 1] if at else 0, ends[at])
 
 
-def _own(task: Task, batch: EventBatch, arrivals: Longs, place: str, streams: int) -> _Batch:
+def _own(task: Task, batch: EventBatch, arrivals: Longs, place: str, streams: int, names: Ints) -> _Batch:
     """The events of the streams that a query declares; others do not exist for it (semantics 0)."""
     local = np.full(streams, -1, np.int16)
     every = task.program.streams == (EVERY_STREAM,)
     local[list(task.inputs)] = 0 if every else np.arange(len(task.inputs), dtype=np.int16)
     numbers = local[batch.streams]
     if bool((numbers >= 0).all()):
-        return _Batch(replace(batch, streams=numbers), arrivals, place)
+        return _Batch(replace(batch, streams=numbers), arrivals, place, names)
     kept = np.flatnonzero(numbers >= 0)
-    return _Batch(replace(batch.take(kept), streams=numbers[kept]), arrivals[kept], place)
+    return _Batch(replace(batch.take(kept), streams=numbers[kept]), arrivals[kept], place, names[kept])
 
 
 def _matrix(table: MappingTable, names: tuple[str, ...], rows: npt.NDArray[np.integer]) -> Ints:

@@ -44,7 +44,7 @@ def fingerprint(job: Job) -> str:
     if job.id in _fingerprints:
         return _fingerprints[job.id]
     facts = [[task.name, task.program.query.normal_text] for task in job.tasks]
-    text = json.dumps([facts, job.provenance, job.lateness, job.lag])
+    text = json.dumps([facts, job.provenance, job.lateness, job.lag, *(["carry"] if job.carries else [])])
     found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     while len(_fingerprints) >= settings().warm_jobs:
         del _fingerprints[next(iter(_fingerprints))]

@@ -54,15 +54,17 @@ def scenarios(
     partitioned: bool | None = None,
     tumbling: bool = False,
     beyond: bool = False,
+    absences: bool = False,
     most_events: int = MOST_EVENTS,
 ) -> Scenario:
     """A random query that compiles, and events on which it is likely to match.
 
     ``kleene`` False leaves out repetitions, ``partitioned`` says whether there is a PARTITION BY (None:
     sometimes), ``tumbling`` allows tumbling time windows only. ``beyond`` adds what goes beyond the paper (semantics
-    1.11): groups, permutations, gaps, longest repetitions, skipping.
+    1.11): groups, permutations, gaps, longest repetitions, skipping; with ``absences`` negated steps are frequent, many of
+    them with a bound.
     """
-    drawing = _Drawing(draw, kleene, partitioned, tumbling, beyond)
+    drawing = _Drawing(draw, kleene, partitioned, tumbling, beyond, absences)
     query = drawing.query()
     # Skip-till-any between iterations takes every subset of the events; the reference implementation tries them all.
     most = min(most_events, 7) if "[:" in query or beyond else most_events
@@ -140,9 +142,16 @@ class _Drawing:
     """Draws one query, step by step; keeps what earlier steps bind."""
 
     def __init__(
-        self, draw: st.DrawFn, kleene: bool, partitioned: bool | None, tumbling: bool, beyond: bool
+        self,
+        draw: st.DrawFn,
+        kleene: bool,
+        partitioned: bool | None,
+        tumbling: bool,
+        beyond: bool,
+        absences: bool = False,
     ) -> None:
         self._draw = draw
+        self._absences = absences
         self._beyond = beyond
         self._kleene = kleene
         self._tumbling = tumbling
@@ -198,7 +207,8 @@ class _Drawing:
     def _steps_beyond(self) -> tuple[str, bool, bool]:
         """SEQ's text with groups and the like; what its rules forbid is found out by compiling it."""
         text = self._group(2, repeated=False)
-        return text, False, "!" in text or "LONGEST" in text
+        unbounded = text.replace("! WITHIN", "") if self._absences else text
+        return text, False, "!" in unbounded or "LONGEST" in text
 
     def _group(self, depth: int, *, repeated: bool) -> str:
         parts = []
@@ -207,17 +217,20 @@ class _Drawing:
                 break
             if index:
                 parts.append(self._pick(",;;:"))
-            parts.append(self._part(depth, repeated))
+            parts.append(self._part(depth, repeated, first=index == 0))
         return " ".join(parts)
 
-    def _part(self, depth: int, repeated: bool) -> str:
+    def _part(self, depth: int, repeated: bool, *, first: bool) -> str:
         kinds = ["step", "step", "step"] + ["group", "group", "permute"] * (depth > 0)
         kind = self._pick(kinds) if len(self._gpms) < len(NAMES) - 4 else "step"
         if kind == "step":
-            mark = self._pick(("1", "1", "?", "!", "+", "*", "{0,2}", "{2}"))
+            marks = ("1", "1", "?", "!", "+", "*", "{0,2}", "{2}")
+            mark = self._pick(("!", "!", "!", *marks) if self._absences and not first else marks)
             text = self._step(
                 "+" if mark in "+*" or "{" in mark else mark, repeated=repeated, quantifier=mark
             )
+            if self._absences and mark == "!" and not first:
+                return text + (f" WITHIN {self._draw(st.integers(1, 5))} SECONDS" if self._chance(2) else "")
             return text + self._gap(8 if mark == "!" else 5)
         quantifier = self._pick(("", "+", "+", "*", "{2}", "{0,2}", "?"))
         again = repeated or quantifier not in ("", "?")

@@ -24,7 +24,7 @@ _NAMES = {
     "cpu_p99": "the 99th percentile of the CPU time of a push",
     "cpu_mean": "the mean CPU time of a push",
     "evaluation": "CPU time per evaluation",
-    "triples": "throughput without timestamps",
+    "triples": "throughput at an evaluation per event, without timestamps",
 }
 _UNITS = {
     "cpu": " s",

@@ -105,7 +105,11 @@ class Cell:
             case "evaluation":
                 return [1e6 * seconds / self.evaluations for seconds in self.cpu] if self.evaluations else []
             case "triples":
-                return [self.triples / seconds for seconds in self.cpu] if self.triples else []
+                if not self.triples or not self.evaluations:
+                    return []
+                # At an evaluation per event, also where several events were evaluated together.
+                counted = self.evaluations * (self.quads - self.events) / self.events
+                return [counted / seconds for seconds in self.cpu]
             case "events":
                 return [sum(stages.values()) - stages["knowledge"] for stages in self.stages]
             case _:

@@ -104,6 +104,18 @@ def test_several_queries_share_one_pass_and_name_their_lines(folder: Path) -> No
     assert times == sorted(times), "in order of time, whichever query a line is of"
 
 
+def test_several_queries_of_one_file_are_numbered(tmp_path: Path) -> None:
+    """The name of a line is the file's and the number of the query, rules not counted."""
+    rule = "CONSTRUCT { ?x <urn:q> ?y } WHERE { ?x <urn:p> ?y }"
+    text = f"SELECT ?x {{ ?x <urn:p> ?y }} {rule} SELECT ?y {{ ?x <urn:q> ?y }}"
+    (tmp_path / "two.epsparql").write_text(text)
+    (tmp_path / "events.trig").write_text(
+        "GRAPH <urn:e> { <urn:a> <urn:p> <urn:b> } <urn:e> <http://www.w3.org/ns/prov#generatedAtTime> 1 ."
+    )
+    done = run(str(tmp_path / "two.epsparql"), "--stream", f"any={tmp_path / 'events.trig'}")
+    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == ["two#1", "two#2"]
+
+
 def test_queries_of_several_forms_need_a_format_that_holds_them(folder: Path) -> None:
     """JSON lines hold everything; a CSV table does not."""
     done = run("rise.spaseq", "ask.spaseq", "--stream", "S1=two.nq", "--output-format", "csv")

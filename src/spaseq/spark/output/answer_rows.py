@@ -93,7 +93,7 @@ class AnswerRows:
         dictionary.require(answers.generation)
         form = self._task.program.query.form.kind
         triples = None
-        if form == "construct" and answers.evaluation is not None:
+        if form == "construct" and self._task.program.query.form.continuous:
             answers, identities, triples = self._evaluation_graphs(answers, dictionary)
         else:
             identities = self._identities(answers, dictionary)
@@ -187,7 +187,7 @@ class AnswerRows:
     def _evaluation_graphs(
         self, answers: Answers, dictionary: TermDictionary
     ) -> tuple[Answers, list[str], pa.Array]:
-        """One answer per evaluation of a continuous query whose graph is not empty: the template over all its solutions."""
+        """One answer per evaluation of a continuous query, or per interval, whose graph is not empty: the template over all its solutions."""
         groups = answers.by_evaluation()
         first = answers.take(np.array([rows[0] for rows in groups], np.intp))
         identities = self._identities(first, dictionary)

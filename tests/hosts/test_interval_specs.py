@@ -1,0 +1,90 @@
+"""Every spec of EP-SPARQL on Spark: over finite inputs, and in micro-batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from spaseq import spark as sps
+from spaseq.model.forms import EVERY_STREAM
+from spaseq.model.matches import Match
+from spaseq.planner.compiled import compile_query
+from spaseq.testing import Case, load_all
+from spaseq.testing.runner import check_matches
+from support.spark_trials import EVENTS, Together, event_row, matches_by_query, stream_in_batches
+
+SPECS = Path(__file__).resolve().parents[1] / "spec"
+CASES = [case for case in load_all(SPECS, "epsparql") if case.expected is not None]
+INSTANTS = [case for case in CASES if all(event.start is None for event in case.events)]
+
+Answers = dict[str, list[Match]]
+
+
+def _jobs(cases: list[Case]) -> Iterator[list[Case]]:
+    """Cases that may run together: over the same input, with the same options; rules would hold for all, so they run alone."""
+    jobs: dict[object, list[Case]] = {}
+    for case in cases:
+        alone = case.id if "CONSTRUCT" in case.query else ""
+        graphs = tuple(sorted((name, graph) for name, graph in case.knowledge.items()))
+        jobs.setdefault((case.events, graphs, case.policy, case.rdfs, alone), []).append(case)
+    yield from jobs.values()
+
+
+def _together(cases: list[Case]) -> Together:
+    queries = {case.id: compile_query(case.query, "epsparql", name=case.id) for case in cases}
+    events = sorted(cases[0].events, key=lambda event: event.time)
+    return Together(queries, [(EVERY_STREAM, event) for event in events], cases[0].knowledge)
+
+
+def _options(cases: list[Case]) -> dict[str, object]:
+    return {"policy": cases[0].policy, "rdfs": cases[0].rdfs}
+
+
+@pytest.fixture(scope="module")
+def batch(spark: SparkSession) -> Answers:
+    """The answers to all cases, computed once."""
+    found: Answers = {}
+    for cases in _jobs(CASES):
+        job = _together(cases)
+        rows = [(*event_row(stream, event), event.start) for stream, event in job.events]
+        frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, 3), EVENTS + ", start bigint")
+        frame = frame.withColumn("time", F.timestamp_micros("time"))
+        frame = frame.withColumn("start", F.timestamp_micros("start"))
+        answers = sps.match_all(
+            job.queries, frame, job.knowledge, provenance=True, partitions=3, **_options(cases)
+        )
+        found |= matches_by_query(answers)
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_intervals_on_spark(case: Case, batch: Answers) -> None:
+    """The host gives what the spec file says."""
+    check_matches(case, "spark", batch.get(case.id, []))
+
+
+@pytest.fixture(scope="module")
+def stream(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Case], list[Match]]:
+    """The answers to cases in micro-batches, computed once for those that run together."""
+    found: Answers = {}
+    for cases in _jobs(INSTANTS):
+        if len(cases) > 1:
+            folder = tmp_path_factory.mktemp("intervals")
+            answers, _ = stream_in_batches(spark, _together(cases), folder, 3, 0, **_options(cases))
+            found |= {case.id: answers.get(case.id, []) for case in cases}
+    return lambda case: found[case.id]
+
+
+STREAMED = [case for cases in _jobs(INSTANTS) if len(cases) > 1 for case in cases]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("case", STREAMED, ids=lambda case: case.id)
+def test_intervals_on_a_stream(case: Case, stream: Callable[[Case], list[Match]]) -> None:
+    """The host gives what the spec file says, however the input is cut."""
+    check_matches(case, "spark, micro-batches", stream(case))

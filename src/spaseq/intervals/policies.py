@@ -115,9 +115,11 @@ class ChosenSolutions(Keeper):
     def step(self, new: Given, horizon: int) -> IntervalRows:
         """The answers of instants that are over."""
         del horizon
+        self._remember(
+            _between(new, NEVER_ENDED, NEVER_ENDED)
+        )  # what rules add to the background comes first
         if not self._made:
             self._remake()
-        self._remember(_between(new, NEVER_ENDED, NEVER_ENDED))
         waiting = dict(new)
         instants = np.unique(
             np.concatenate([rows.end for rows in waiting.values()] or [np.zeros(0, np.int64)])

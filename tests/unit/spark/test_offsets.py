@@ -61,6 +61,8 @@ def test_offsets_do_not_grow_with_the_files_that_were_taken(
         last, files = step(reader(tmp_path, fileLog=str(log)), offsets[at])
         assert files == [f"{number:04d}.nq" for number in range(at, 30)]
         assert last["entry"] == at + 1
+        lists = {int(file.stem) for file in log.glob("*.all")}
+        assert max(lists, default=0) <= at + 1, "lists of micro-batches that were undone"
 
 
 def test_a_checkpoint_with_a_log_needs_the_log(tmp_path: Path) -> None:

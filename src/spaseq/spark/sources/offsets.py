@@ -78,8 +78,11 @@ class FileLog:
         return self._marks
 
     def _load(self, entry: int) -> None:
-        numbers = [int(file.name.removesuffix(".all")) for file in files_in(self._folder, "*.all")]
-        whole = max((number for number in numbers if number <= entry), default=0)
+        lists = {int(file.name.removesuffix(".all")): file for file in files_in(self._folder, "*.all")}
+        for number in [number for number in lists if number > entry]:
+            # Of micro-batches that a rollback has undone.
+            lists.pop(number).unlink()
+        whole = max(lists, default=0)
         self._marks = dict(_unpacked(self._read(f"{whole:012d}.all"))) if whole else {}
         for number in range(whole + 1, entry + 1):
             self._marks |= {path: mark for path, (mark, _) in self._taken(number).items()}

@@ -94,7 +94,11 @@ class Trial:
 
     def judge(self, process: Process, output: str = "found") -> tuple[str, str]:
         """Exact, failed with a sentence, or neither."""
-        status, told = process.end(), process.err
+        try:
+            status = process.end()
+        except subprocess.TimeoutExpired:
+            return "NO END", process.err[-2000:]
+        told = process.err
         if status == 0:
             found = self.lines(output)
             if found == self.expected:
@@ -194,7 +198,8 @@ def _python_workers() -> Iterator[int]:
             parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
             commands[int(folder.name)] = (folder / "cmdline").read_bytes().decode("utf-8", "replace")
     for number, command in commands.items():
-        if "pyspark" in command and ("daemon" in command or "worker" in command):
+        # The Java of a worker has PySpark's folder on its path as well.
+        if Path(command.partition("\0")[0]).name.startswith("python") and "pyspark" in command:
             above = number
             while above in parents and above != os.getpid():
                 above = parents[above]
@@ -377,7 +382,7 @@ def main() -> int:
         told(f"{fault:25} {verdict:25} {count:4}")
     if given.json:
         given.json.write_text(json.dumps([asdict(each) for each in found], indent=1) + "\n")
-    return int(any(each.verdict in ("WRONG", "NO SENTENCE") for each in found))
+    return int(any(each.verdict in ("WRONG", "NO SENTENCE", "NO END") for each in found))
 
 
 if __name__ == "__main__":

@@ -119,6 +119,8 @@ class Matching:
         start, end = np.minimum(start, their_start), np.maximum(end, their_end)
         if self._longest is not None:
             fits &= end - start <= self._longest
+            if self._ended:  # the bound is a filter of the optional part: an error without time
+                fits &= start <= end
         fits &= self._compatible(rows, table, asked, other)
         kept = np.flatnonzero(fits)
         for test in self.tests:

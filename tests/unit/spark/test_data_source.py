@@ -15,7 +15,7 @@ from pyspark.sql.datasource import EqualTo, GreaterThan, LessThanOrEqual
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.io.growing import Cut
 from spaseq.operators.saved_state import IncompatibleState
-from spaseq.spark.sources.data_source import RdfReader, SourceOptions
+from spaseq.spark.sources.data_source import FilteredReader, SourceOptions
 from spaseq.spark.sources.offsets import Offset
 from support.event_files import nquads
 from support.trades import trades
@@ -56,7 +56,7 @@ def test_a_damaged_offset_is_refused_with_advice(change: dict[str, object]) -> N
 def test_no_rows_are_made_of_events_outside_the_bounds_of_a_filter(tmp_path: Path) -> None:
     """Spark checks all filters again, so bounds may be taken as inclusive."""
     (tmp_path / "events.nq").write_text(nquads(trades(20)), encoding="utf-8")
-    reader = RdfReader(SourceOptions.of({"path": str(tmp_path)}))
+    reader = FilteredReader(SourceOptions.of({"path": str(tmp_path)}))
 
     def at(second: int) -> datetime:
         return datetime.fromtimestamp(second, UTC)

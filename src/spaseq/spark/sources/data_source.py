@@ -74,6 +74,8 @@ if TYPE_CHECKING:
 Clean: TypeAlias = Literal["off", "delete", "archive"]
 CLEAN: Final = get_args(Clean)
 
+PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
+
 OPTIONS: Final = (
     "path", "paths", "format", "timestampPredicate", "startPredicate", "endPredicate", "timeUnit", "triplesPerEvent", "layout", "onBadInput", "quarantine",
     "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
@@ -185,7 +187,9 @@ class PartsPartition(InputPartition):
 def register(spark: SparkSession) -> None:
     """Let this session know ``format("rdf")``, with the access to stores that this process has."""
     # A class made here is sent with its attributes; options of a reader are shown in plans.
-    spark.dataSource.register(type("RdfFiles", (RdfDataSource,), {"access": StoreAccess()}))
+    pushes = spark.conf.get(PUSHDOWN, "false") == "true"
+    more = {"access": StoreAccess(), "pushes": pushes}
+    spark.dataSource.register(type("RdfFiles", (RdfDataSource,), more))
 
 
 class RdfDataSource(DataSource):
@@ -204,9 +208,12 @@ class RdfDataSource(DataSource):
         begun = [StructField("start", TimestampType())] if options.files.options.ends is not None else []
         return StructType([*EVENTS.fields, *begun])
 
+    pushes = False
+    """True if the session hands filters to sources; Spark refuses a reader that takes them where it does not."""
+
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """A reader of all files that are there."""
-        return RdfReader(SourceOptions.of(self._given()))
+        return (FilteredReader if self.pushes else RdfReader)(SourceOptions.of(self._given()))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
         """A reader that looks for new files."""
@@ -258,6 +265,18 @@ class RdfReader(_Reads, DataSourceReader):
     def __init__(self, options: SourceOptions) -> None:
         self.options = options
 
+    def partitions(self) -> Sequence[InputPartition]:
+        """Large N-Quads files in parts, small files together."""
+        splits = [
+            Split.whole_of(source, self.options.files.options.timestamp_predicate)
+            for source in self.options.files.found()
+        ]
+        return [PartsPartition(task) for task in self.tasks(splits)]
+
+
+class FilteredReader(RdfReader):
+    """The same where Spark hands filters to sources."""
+
     def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
         """Take bounds of the time, so that no rows are made of events beyond; Spark checks all filters again."""
         for each in filters:
@@ -273,14 +292,6 @@ class RdfReader(_Reads, DataSourceReader):
                 case EqualTo(("time",), datetime() as value):
                     self.times = from_datetime(value), from_datetime(value)
             yield each
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """Large N-Quads files in parts, small files together."""
-        splits = [
-            Split.whole_of(source, self.options.files.options.timestamp_predicate)
-            for source in self.options.files.found()
-        ]
-        return [PartsPartition(task) for task in self.tasks(splits)]
 
 
 class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):

@@ -14,9 +14,9 @@ import click
 
 from spaseq.cli.arguments import in_options, labels, pair
 from spaseq.cli.engines import chosen_engine, input_bytes
-from spaseq.cli.query_files import STANDARD_INPUT, WRONG, compile_or_exit, say, show_problem
+from spaseq.cli.query_files import STANDARD_INPUT, WRONG, compile_or_exit, say, show, show_problem
 from spaseq.cli.run_options import Arguments, run_options
-from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError, counted
+from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, QueryError, SpaseqError, counted
 from spaseq.settings import settings
 
 if TYPE_CHECKING:
@@ -254,6 +254,9 @@ def _ending() -> Iterator[None]:
         with suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(BROKEN_PIPE) from None
+    except QueryError as error:  # what its options make of a query is wrong
+        show(error, err=True)
+        raise SystemExit(WRONG) from None
     except (InvalidArgument, IncompatibleCheckpoint, IncompatibleSnapshot) as error:
         show_problem(error)
         raise SystemExit(WRONG) from None

@@ -186,6 +186,17 @@ def test_a_typo_in_a_query_shows_its_place(folder: Path) -> None:
     assert "typo.spaseq:2:" in done.stderr
 
 
+def test_what_options_make_of_a_query_is_wrong_with_status_two(folder: Path) -> None:
+    """A policy for a query that counts; shown like any other error of a query."""
+    text = f"PREFIX : <{EX}> SELECT ?c (COUNT(*) AS ?n) {{ ?c :price ?p }} GROUP BY ?c"
+    Path("count.epsparql").write_text(text, encoding="utf-8")
+    done = run("count.epsparql", "--stream", "S1=two.nq", "--policy", "recent")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "error[SPQ810]: a query with grouping cannot be run with the policy `recent`"
+    )
+
+
 def test_an_unregistered_background_graph_ends_with_status_two(folder: Path) -> None:
     """At start, not as an empty result; with the graph it runs."""
     query = RISE.replace("{ ?c :price ?p }", "{ ?c :price ?p GRAPH :db { ?c :name ?n } }")

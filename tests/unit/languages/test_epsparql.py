@@ -297,3 +297,9 @@ def test_a_wrong_text_is_an_error_with_a_place(text: str, code: str, column: int
 def test_relations_are_the_words_of_the_language() -> None:
     """The printed operator is the relation's name."""
     assert {relation.value for relation in Relation} == {"SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"}
+
+
+def test_a_misspelt_keyword_is_not_taken_for_a_name() -> None:
+    """`FILTR` is no predicate of the paper's spelling."""
+    with pytest.raises(QueryError, match="FILTER"):
+        compile_intervals("SELECT ?c { ?c <urn:p> ?x FILTR(?x > 1) }")

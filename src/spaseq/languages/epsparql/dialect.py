@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +36,8 @@ def _error(rejected: Rejected) -> QueryError | None:
         return OperandNeedsBraces(operator=token.text.upper(), span=token.span)
     if token.type == "NAME" and token.text.upper() in _UPDATES and "CONSTRUCT" in expected:
         return UpdateUnsupported(word=token.text.upper(), span=token.span)
-    if token.type == "NAME" and expected >= _IRI and "FUNCTION" not in expected:
+    misspelt = get_close_matches(token.text.upper(), expected, n=1, cutoff=0.85)
+    if token.type == "NAME" and expected >= _IRI and "FUNCTION" not in expected and not misspelt:
         return BareName(name=token.text, span=token.span)
     return None
 

@@ -16,7 +16,6 @@ from spaseq.algebra.expressions import (
     Term,
     Var,
     conjuncts,
-    rebuild,
 )
 from spaseq.algebra.functions import has_exists
 from spaseq.algebra.intervals import Policy
@@ -43,6 +42,7 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
 from spaseq.intervals.bounds import longest_of, over_columns, reads_time
+from spaseq.intervals.correlated import renamed
 from spaseq.intervals.expressions import TIMES, Test
 from spaseq.intervals.groups import GroupView
 from spaseq.intervals.joins import Columns, MinusView, OptionalView, Partners
@@ -257,7 +257,7 @@ class ViewBuilder(TripleBuilder):
                 others = ExtendView(others, copies[name], Test(Var(name), self._evaluator))
         names = tuple(dict.fromkeys((*rows.names, *others.names)))
         both = Columns(names, rows.certain | others.certain)
-        tests = [self._test(_renamed(each, copies), both, late=late) for each in changed]
+        tests = [self._test(renamed(each, copies), both, late=late) for each in changed]
         return Partners(rows, others, tests=tests)
 
     def build_side(self, pattern: Pattern, *, late: bool) -> View:
@@ -348,9 +348,3 @@ class ViewBuilder(TripleBuilder):
 def ordered_by(keys: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
     """The keys of ORDER BY, over columns."""
     return tuple(replace(key, expression=over_columns(key.expression)) for key in keys)
-
-
-def _renamed(expression: Expression, names: Mapping[str, str]) -> Expression:
-    if isinstance(expression, Var):
-        return Var(names.get(expression.name, expression.name))
-    return rebuild(expression, lambda part: _renamed(part, names))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from itertools import count, product
 from typing import Final
 
 import numpy as np
 
-from spaseq.algebra.expressions import Call, Constant, Exists, Expression, In, Unary, Var, rebuild
+from spaseq.algebra.expressions import Call, Constant, Exists, Expression, In, Or, Unary, Var, rebuild
 from spaseq.algebra.intervals import Policy
 from spaseq.algebra.paths import may_be_empty, proper_walks
 from spaseq.algebra.patterns import (
@@ -30,6 +31,7 @@ from spaseq.algebra.patterns import (
 from spaseq.algebra.scope import expression_variables, in_scope, lowered
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.intervals.bounds import over_columns
+from spaseq.intervals.correlated import seen_from
 from spaseq.intervals.expressions import Test, TimedEvaluator
 from spaseq.intervals.joins import Columns, JoinView, Partners
 from spaseq.intervals.rows import Ids
@@ -100,9 +102,13 @@ class TripleBuilder(ABC):
             if not isinstance(node, Exists):
                 return rebuild(node, changed)
             assert rows is not None
-            column = f"#exists{next(self._number)}"
-            exists[column] = self._partners(rows, lowered(node.pattern), late=late)
-            return Unary("!", Var(column)) if node.negated else Var(column)
+            truths: list[Expression] = []
+            for pattern in seen_from(lowered(node.pattern), frozenset(rows.names)):
+                column = f"#exists{next(self._number)}"
+                exists[column] = self._partners(rows, pattern, late=late)
+                truths.append(Var(column))
+            truth = reduce(Or, truths)
+            return Unary("!", truth) if node.negated else truth
 
         return Test(over_columns(changed(expression)), self._evaluator, exists)
 

@@ -44,26 +44,26 @@ from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
 from spaseq.intervals.bounds import longest_of, over_columns, reads_time
 from spaseq.intervals.correlated import renamed
 from spaseq.intervals.expressions import TIMES, Test
-from spaseq.intervals.groups import GroupView
-from spaseq.intervals.joins import Columns, MinusView, OptionalView, Partners
+from spaseq.intervals.groups import GroupedSolutions
+from spaseq.intervals.joins import MinusView, OptionalSolutions, Partners, RowColumns
 from spaseq.intervals.limits import SliceView
 from spaseq.intervals.rows import Ids
 from spaseq.intervals.triples import TripleBuilder
 from spaseq.intervals.views import (
     BoundView,
-    ExtendView,
-    FilterView,
-    ProjectView,
+    ExtendedSolutions,
+    FilteredSolutions,
+    ProjectedSolutions,
+    SolutionView,
     TimelessView,
-    UnionView,
-    View,
+    UnitedSolutions,
 )
 
 
-class ViewBuilder(TripleBuilder):
+class IntervalBuilder(TripleBuilder):
     """Builds the views of patterns."""
 
-    def build(self, pattern: Pattern) -> View:
+    def build(self, pattern: Pattern) -> SolutionView:
         """The solutions of a pattern."""
         return self._view(pattern, None, [], late=False)
 
@@ -71,7 +71,7 @@ class ViewBuilder(TripleBuilder):
 
     def _view(
         self, pattern: Pattern, longest: int | None, conditions: list[Expression], *, late: bool
-    ) -> View:
+    ) -> SolutionView:
         """The solutions of a pattern on which some conditions hold, which say nothing of time.
 
         Solutions that last longer than ``longest`` are of no use, and may be there or not. ``late`` is the left side of a sequence of
@@ -79,13 +79,13 @@ class ViewBuilder(TripleBuilder):
         """
         view = self._node(pattern, longest, conditions, late=late)
         for condition in conditions:
-            view = FilterView(view, self._test(condition))
+            view = FilteredSolutions(view, self._test(condition))
         conditions.clear()
         return view
 
     def _node(
         self, pattern: Pattern, longest: int | None, conditions: list[Expression], *, late: bool
-    ) -> View:
+    ) -> SolutionView:
         match pattern:
             case Bgp(triples):
                 return self._bgp(triples, longest, conditions, late=late)
@@ -115,7 +115,7 @@ class ViewBuilder(TripleBuilder):
             case Union(left, right):
                 sides = [self._view(side, longest, list(conditions), late=late) for side in (left, right)]
                 conditions.clear()
-                return UnionView(sides)
+                return UnitedSolutions(sides)
             case Minus(left, right):
                 rows = self._side(left, longest, conditions, late=late)
                 if set(in_scope(left)).isdisjoint(in_scope(right)):
@@ -137,7 +137,7 @@ class ViewBuilder(TripleBuilder):
                 return self._view(inner, longest, conditions, late=late)
             case Project(inner, chosen):
                 names = [variable.name for variable in chosen]
-                return ProjectView(self._side(inner, longest, conditions, late=late), names)
+                return ProjectedSolutions(self._side(inner, longest, conditions, late=late), names)
             case Distinct(inner):  # solutions are a set anyway
                 return self._view(inner, longest, conditions, late=late)
             case Slice(inner, offset, limit):
@@ -153,7 +153,7 @@ class ViewBuilder(TripleBuilder):
 
     def _side(
         self, pattern: Pattern, longest: int | None, conditions: list[Expression], *, late: bool
-    ) -> View:
+    ) -> SolutionView:
         """One side of a pattern, with those conditions that it alone decides."""
         bound = certainly_bound(pattern)
         own = [each for each in conditions if expression_variables(each) <= bound]
@@ -169,7 +169,7 @@ class ViewBuilder(TripleBuilder):
         conditions: list[Expression],
         *,
         late: bool,
-    ) -> View:
+    ) -> SolutionView:
         later = late or (self._lagging and relation is Relation.SEQ)
         sides = (
             self._side(left, longest, conditions, late=later),
@@ -179,19 +179,21 @@ class ViewBuilder(TripleBuilder):
 
     def _optional(
         self,
-        rows: View,
-        partners: View,
+        rows: SolutionView,
+        partners: SolutionView,
         relation: Relation | None,
         condition: Expression | None,
         longest: int | None,
         *,
         late: bool,
-    ) -> View:
+    ) -> SolutionView:
         """A condition of the optional side reads both mappings and the interval of both."""
-        both = Columns(tuple(dict.fromkeys((*rows.names, *partners.names))), rows.certain | partners.certain)
+        both = RowColumns(
+            tuple(dict.fromkeys((*rows.names, *partners.names))), rows.certain | partners.certain
+        )
         own = () if condition is None else conjuncts(condition)
         tests = [self._test(each, both, late=late) for each in own if longest_of(each) is None]
-        return OptionalView(
+        return OptionalSolutions(
             rows,
             partners,
             relation=relation,
@@ -215,7 +217,7 @@ class ViewBuilder(TripleBuilder):
         conditions: list[Expression],
         *,
         late: bool,
-    ) -> View:
+    ) -> SolutionView:
         bound: int | None = None
         plain, others = list(conditions), []
         conditions.clear()
@@ -232,12 +234,12 @@ class ViewBuilder(TripleBuilder):
         if bound is not None:
             view = BoundView(view, bound, timed=True)
         for each in others:
-            view = FilterView(view, self._test(each, Columns(view.names, view.certain), late=late))
+            view = FilteredSolutions(view, self._test(each, RowColumns(view.names, view.certain), late=late))
         return view
 
     # --- EXISTS ---------------------------------------------------------------------------------
 
-    def _partners(self, rows: Columns, pattern: Pattern, *, late: bool) -> Partners:
+    def _partners(self, rows: RowColumns, pattern: Pattern, *, late: bool) -> Partners:
         """The solutions that EXISTS looks for; filters on top of it that read the outer solution are asked of pairs."""
         correlated: list[Expression] = []
         own: list[Expression] = []
@@ -254,22 +256,24 @@ class ViewBuilder(TripleBuilder):
         for name in TIMES:  # a time that the inner solution has, not the pair
             if any(name in expression_variables(each) for each in changed):
                 copies[name] = f"{name}{next(self._number)}"
-                others = ExtendView(others, copies[name], Test(Var(name), self._evaluator))
+                others = ExtendedSolutions(others, copies[name], Test(Var(name), self._evaluator))
         names = tuple(dict.fromkeys((*rows.names, *others.names)))
-        both = Columns(names, rows.certain | others.certain)
+        both = RowColumns(names, rows.certain | others.certain)
         tests = [self._test(renamed(each, copies), both, late=late) for each in changed]
         return Partners(rows, others, tests=tests)
 
-    def build_side(self, pattern: Pattern, *, late: bool) -> View:
+    def build_side(self, pattern: Pattern, *, late: bool) -> SolutionView:
         """The solutions of a pattern that stands apart."""
         return self._view(pattern, None, [], late=late)
 
-    def _extended(self, view: View, name: str, expression: Expression, *, late: bool) -> View:
-        return ExtendView(view, name, self._test(expression, Columns(view.names, view.certain), late=late))
+    def _extended(self, view: SolutionView, name: str, expression: Expression, *, late: bool) -> SolutionView:
+        return ExtendedSolutions(
+            view, name, self._test(expression, RowColumns(view.names, view.certain), late=late)
+        )
 
     # --- the rest -------------------------------------------------------------------------------
 
-    def _values(self, variables: Sequence[Var], rows: Sequence[Sequence[Term | None]]) -> View:
+    def _values(self, variables: Sequence[Var], rows: Sequence[Sequence[Term | None]]) -> SolutionView:
         def solutions() -> tuple[Mapping[str, Ids], int]:
             encode = self._dictionary.encode
             return {
@@ -281,9 +285,9 @@ class ViewBuilder(TripleBuilder):
 
         names = [variable.name for variable in variables]
         certain = certainly_bound(Values(tuple(variables), tuple(map(tuple, rows))))
-        return ProjectView(TimelessView(names, certain, solutions), names)
+        return ProjectedSolutions(TimelessView(names, certain, solutions), names)
 
-    def _graph(self, name: Node, inner: Pattern, *, late: bool) -> View:
+    def _graph(self, name: Node, inner: Pattern, *, late: bool) -> SolutionView:
         """A pattern over background graphs: its solutions are timeless, so that joins over time find none."""
         graphs = (
             [name] if isinstance(name, Constant) else [Constant(NamedNode(n)) for n in self._knowledge.names]
@@ -300,7 +304,7 @@ class ViewBuilder(TripleBuilder):
         if not found:
             names = in_scope(Graph(name, inner))
             return TimelessView(names, frozenset(names), lambda: ({}, 0))
-        return found[0] if len(found) == 1 else UnionView(found)
+        return found[0] if len(found) == 1 else UnitedSolutions(found)
 
     def _group(
         self,
@@ -309,7 +313,7 @@ class ViewBuilder(TripleBuilder):
         aggregates: tuple[tuple[Var, Expression], ...],
         *,
         late: bool,
-    ) -> View:
+    ) -> SolutionView:
         view = self.build_side(inner, late=late)
         for variable, expression in keys:
             if expression != variable:
@@ -317,7 +321,7 @@ class ViewBuilder(TripleBuilder):
         names = [variable.name for variable, _ in keys]
         missing = [name for name in names if name not in view.names]
         if missing:
-            view = ProjectView(view, (*view.names, *missing))
+            view = ProjectedSolutions(view, (*view.names, *missing))
         operands: list[tuple[Var, Expression]] = []
         for variable, item in aggregates:
             assert isinstance(item, Aggregate)
@@ -326,9 +330,9 @@ class ViewBuilder(TripleBuilder):
                 view = self._extended(view, column.name, item.operand, late=late)
                 item = replace(item, operand=column)
             operands.append((variable, item))
-        return GroupView(view, names, tuple(operands), self._evaluator.rows)
+        return GroupedSolutions(view, names, tuple(operands), self._evaluator.rows)
 
-    def _slice(self, inner: Pattern, offset: int, limit: int | None, *, late: bool) -> View:
+    def _slice(self, inner: Pattern, offset: int, limit: int | None, *, late: bool) -> SolutionView:
         """LIMIT and OFFSET count the solutions in order of time, those of one instant as ORDER BY says."""
         keys: tuple[OrderKey, ...] = ()
         names: Sequence[str] | None = None

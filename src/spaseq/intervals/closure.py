@@ -27,11 +27,11 @@ from spaseq.algebra.scope import pattern_expressions
 from spaseq.algebra.strata import Stratum
 from spaseq.columnar.needs import parts
 from spaseq.errors import LimitReached
-from spaseq.intervals.build import ViewBuilder
+from spaseq.intervals.build import IntervalBuilder
 from spaseq.intervals.expressions import TimedEvaluator
-from spaseq.intervals.rows import LAST, NEVER_ENDED, Ids, IntervalRows, Seen, no_rows, stacked
+from spaseq.intervals.rows import LAST, NEVER_ENDED, Ids, IntervalRows, SolutionSet, no_rows, stacked
 from spaseq.intervals.schema import selected
-from spaseq.intervals.views import Occurrences, Round, View
+from spaseq.intervals.views import NewOccurrences, SolutionView, TimeStep
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.temporal.instants import format_instant
@@ -43,11 +43,16 @@ Given = Mapping[TriplePattern, IntervalRows]
 """New occurrences by the triple pattern, by place, that they match."""
 
 
-class Production(Keeper):
+class RuleProduction(Keeper):
     """What one rule produces."""
 
     def __init__(
-        self, number: int, rule: Rule, view: View, dictionary: TermDictionary, evaluator: TimedEvaluator
+        self,
+        number: int,
+        rule: Rule,
+        view: SolutionView,
+        dictionary: TermDictionary,
+        evaluator: TimedEvaluator,
     ) -> None:
         self._number, self._rule, self.view = number, rule, view
         self._dictionary, self._evaluator = dictionary, evaluator
@@ -57,7 +62,7 @@ class Production(Keeper):
         self._needed = {node.name for node in nodes if isinstance(node, Var) and not node.hidden}
         self._labels = {node.name for node in nodes if isinstance(node, Var) and node.hidden}
 
-    def step(self, current: Round) -> IntervalRows:
+    def step(self, current: TimeStep) -> IntervalRows:
         """The new triples, by place; ill-formed ones are left out."""
         rows = self.view.step(current)
         if not len(rows) or not self._needed <= set(self.view.names):
@@ -112,18 +117,18 @@ class StratumClosure(Keeper):
         self,
         stratum: Stratum,
         rules: Sequence[Rule],
-        builder: ViewBuilder,
+        builder: IntervalBuilder,
         dictionary: TermDictionary,
         evaluator: TimedEvaluator,
         limit: int,
     ) -> None:
         self._stratum, self._limit = stratum, limit
         self.rules = [
-            Production(number, rules[number], builder.build(rules[number].pattern), dictionary, evaluator)
+            RuleProduction(number, rules[number], builder.build(rules[number].pattern), dictionary, evaluator)
             for number in stratum.rules
         ]
         self.inputs = Inputs(builder.occurrences, evaluator)
-        self._seen = Seen(PLACES)
+        self._seen = SolutionSet(PLACES)
         self._by_instant = by_instant(stratum, rules)
         self._invents = stratum.recursive and any(_invents(rules[number]) for number in stratum.rules)
 
@@ -177,7 +182,7 @@ class StratumClosure(Keeper):
 
     def _round(self, new: Given, horizon: int) -> IntervalRows:
         self.inputs.feed(new)
-        current = Round(horizon)
+        current = TimeStep(horizon)
         return self._seen.new(stacked([rule.step(current) for rule in self.rules], PLACES), horizon)
 
     def _check(self, found: IntervalRows, rounds: int = 0) -> None:
@@ -230,7 +235,9 @@ def _invents(rule: Rule) -> bool:
 class Inputs:
     """The triple patterns, by place, that some views read, and what reaches each."""
 
-    def __init__(self, occurrences: Mapping[TriplePattern, Occurrences], evaluator: TimedEvaluator) -> None:
+    def __init__(
+        self, occurrences: Mapping[TriplePattern, NewOccurrences], evaluator: TimedEvaluator
+    ) -> None:
         self._occurrences, self._evaluator = occurrences, evaluator
 
     @property

@@ -12,21 +12,21 @@ from spaseq.algebra.patterns import OrderKey, Pattern, TriplePattern
 from spaseq.algebra.strata import strata
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.intervals.build import ViewBuilder, ordered_by
+from spaseq.intervals.build import IntervalBuilder, ordered_by
 from spaseq.intervals.closure import PLACES, Given, Inputs, StratumClosure, by_instant
 from spaseq.intervals.expressions import TimedEvaluator
 from spaseq.intervals.limits import in_order
 from spaseq.intervals.policies import ChosenSolutions
 from spaseq.intervals.rows import LAST, NEVER_ENDED, IntervalRows, distinct_rows, no_rows, stacked
 from spaseq.intervals.schema import Schema
-from spaseq.intervals.views import Round
+from spaseq.intervals.views import TimeStep
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import by_name
 
 
 class Waiting(Keeper):
-    """Occurrences of an instant that is not over."""
+    """NewOccurrences of an instant that is not over."""
 
     IDS = ("_ids",)
     ARRAYS = ("_start", "end")
@@ -54,7 +54,7 @@ class Waiting(Keeper):
 class Solutions(Keeper):
     """The solutions of a pattern, found as what they are made of comes."""
 
-    def __init__(self, pattern: Pattern, builder: ViewBuilder, evaluator: TimedEvaluator) -> None:
+    def __init__(self, pattern: Pattern, builder: IntervalBuilder, evaluator: TimedEvaluator) -> None:
         self._view = builder.build(pattern)
         self.inputs = Inputs(builder.occurrences, evaluator)
         self.names = self._view.names
@@ -67,7 +67,7 @@ class Solutions(Keeper):
     def step(self, new: Given, horizon: int) -> IntervalRows:
         """The new ones; what ends before the horizon will not come any more."""
         self.inputs.feed(new)
-        return self._view.step(Round(horizon))
+        return self._view.step(TimeStep(horizon))
 
 
 class IntervalEvaluation(Keeper):
@@ -85,7 +85,7 @@ class IntervalEvaluation(Keeper):
         self._strata = [
             StratumClosure(
                 each, query.rules,
-                ViewBuilder(dictionary, knowledge, timed, lagging=by_instant(each, query.rules)),
+                IntervalBuilder(dictionary, knowledge, timed, lagging=by_instant(each, query.rules)),
                 dictionary, timed, query.rule_limit,
             )
             for each in found
@@ -97,7 +97,7 @@ class IntervalEvaluation(Keeper):
             self._order = ordered_by(query.asked.order)
             pattern = query.asked.pattern
             if query.policy is Policy.UNRESTRICTED:
-                self._solutions = Solutions(pattern, ViewBuilder(dictionary, knowledge, timed), timed)
+                self._solutions = Solutions(pattern, IntervalBuilder(dictionary, knowledge, timed), timed)
             else:
                 self._solutions = ChosenSolutions(pattern, query.policy, dictionary, knowledge, timed)
             asked.append(self._solutions.inputs)

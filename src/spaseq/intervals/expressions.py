@@ -16,7 +16,7 @@ from spaseq.windowed.keeping import Keeper
 
 if TYPE_CHECKING:
     from spaseq.intervals.joins import Partners
-    from spaseq.intervals.views import Round, View
+    from spaseq.intervals.views import SolutionView, TimeStep
 
 DURATION: Final = "#duration"
 START: Final = "#start"
@@ -72,11 +72,11 @@ class Test(Keeper):
         yield from ((name, partners) for name, partners in self._exists.items())
 
     @property
-    def views(self) -> tuple[View, ...]:
+    def views(self) -> tuple[SolutionView, ...]:
         """What its EXISTS read."""
         return tuple(partners.others for partners in self._exists.values())
 
-    def step(self, current: Round) -> None:
+    def step(self, current: TimeStep) -> None:
         """Let the partners come."""
         for partners in self._exists.values():
             partners.step(current)

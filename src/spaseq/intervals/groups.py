@@ -20,7 +20,7 @@ from spaseq.intervals.rows import (
     Rows,
     no_rows,
 )
-from spaseq.intervals.views import Round, View
+from spaseq.intervals.views import SolutionView, TimeStep
 from spaseq.model.packing import Damaged
 from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import RowNumbers, by_name, id_matrix
@@ -82,7 +82,7 @@ class Members(Keeper):
         self._index.add(self.group, self.end, 0)
 
 
-class GroupView(View):
+class GroupedSolutions(SolutionView):
     """Groups by the values of some columns; the operands of aggregates are columns, too."""
 
     ARRAYS = ("_start",)
@@ -90,7 +90,7 @@ class GroupView(View):
 
     def __init__(
         self,
-        inner: View,
+        inner: SolutionView,
         keys: Sequence[str],
         aggregates: tuple[tuple[Var, Expression], ...],
         evaluator: RowEvaluator,
@@ -105,7 +105,7 @@ class GroupView(View):
         self._totals, self._wanted = _totals_for(inner.names, aggregates, evaluator)
         self._added_up = True
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
@@ -129,7 +129,7 @@ class GroupView(View):
                 len(self._start),
             )
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         if not self._added_up:
             self._add_up()
             self._added_up = True

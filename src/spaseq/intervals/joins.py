@@ -19,16 +19,16 @@ from spaseq.intervals.rows import (
     Longs,
     Mask,
     Rows,
-    Seen,
+    SolutionSet,
     no_rows,
     stacked,
 )
-from spaseq.intervals.views import Round, View
+from spaseq.intervals.views import SolutionView, TimeStep
 from spaseq.windowed.keeping import Keeper
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class RowPairs:
     """Rows of one side with rows of the other: the merged solutions, and which row of the first side each is of."""
 
     of: Rows
@@ -37,7 +37,7 @@ class Pairs:
     end: Longs
     """The interval of the other side's row."""
 
-    def chosen(self, policy: Policy) -> Pairs:
+    def chosen(self, policy: Policy) -> RowPairs:
         """Of each row's partners those that end, then start, earliest or latest (semantics 2.9)."""
         if policy is Policy.UNRESTRICTED or not len(self.of):
             return self
@@ -47,7 +47,7 @@ class Pairs:
         first[1:] = self.of[order[1:]] != self.of[order[:-1]]
         best = order[first][np.cumsum(first) - 1]
         kept = np.sort(order[(self.end[order] == self.end[best]) & (self.start[order] == self.start[best])])
-        return Pairs(self.of[kept], self.rows.take(kept), self.start[kept], self.end[kept])
+        return RowPairs(self.of[kept], self.rows.take(kept), self.start[kept], self.end[kept])
 
 
 class Matching:
@@ -55,8 +55,8 @@ class Matching:
 
     def __init__(
         self,
-        left: View | Columns,
-        right: View | Columns,
+        left: SolutionView | RowColumns,
+        right: SolutionView | RowColumns,
         *,
         relation: Relation | None = None,
         tests: Sequence[Test] = (),
@@ -76,11 +76,11 @@ class Matching:
         self._longest = longest
         self.tests = tuple(tests)
 
-    def table(self, view: View) -> IntervalTable:
+    def table(self, view: SolutionView) -> IntervalTable:
         """Where rows of one side wait for the other."""
         return IntervalTable(view.names, self.key, by_interval=self.equal)
 
-    def pairs(self, rows: IntervalRows, table: IntervalTable, *, left: bool) -> Pairs:
+    def pairs(self, rows: IntervalRows, table: IntervalTable, *, left: bool) -> RowPairs:
         """The merged rows; ``left`` says that the given ones are the left side."""
         found, of, others = [no_rows(self.names)], [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         if len(rows) and len(table):
@@ -90,7 +90,7 @@ class Matching:
                 of.append(asked[kept])
                 others.append(other[kept])
         other = np.concatenate(others)
-        return Pairs(np.concatenate(of), stacked(found, self.names), table.start[other], table.end[other])
+        return RowPairs(np.concatenate(of), stacked(found, self.names), table.start[other], table.end[other])
 
     def _range(self, rows: IntervalRows, *, left: bool) -> tuple[Longs, Longs]:
         """Where the other row's end must lie: not before the first, before the second."""
@@ -154,13 +154,13 @@ class Matching:
         return result
 
 
-class JoinView(View):
+class JoinedSolutions(SolutionView):
     """Join, SEQ and EQUALS: the merged rows of two views that fit, as a set."""
 
     def __init__(
         self,
-        left: View,
-        right: View,
+        left: SolutionView,
+        right: SolutionView,
         *,
         relation: Relation | None = None,
         tests: Sequence[Test] = (),
@@ -174,7 +174,7 @@ class JoinView(View):
         self._tables = tuple(self._matching.table(side) for side in self._sides)
         self.names = self._matching.names
         self.certain = left.certain | right.certain
-        self._seen = Seen(self.names)
+        self._seen = SolutionSet(self.names)
 
     @property
     def title(self) -> str:
@@ -196,14 +196,14 @@ class JoinView(View):
         """True if it joins only what ends together."""
         return self._matching.equal
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return self._sides
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield from zip(("left", "right"), self._tables, strict=True)
         yield "seen", self._seen
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         left, right = (side.step(current) for side in self._sides)
         left_table, right_table = self._tables
         found = [self._matching.pairs(left, right_table, left=True).rows]
@@ -216,20 +216,20 @@ class JoinView(View):
         right_table.forget(current.horizon if self._relation is Relation.SEQ else oldest, earliest)
         return self._seen.new(stacked(found, self.names), current.horizon)
 
-    def _kept(self, right: IntervalRows, current: Round) -> IntervalRows:
+    def _kept(self, right: IntervalRows, current: TimeStep) -> IntervalRows:
         """What a later left row may be joined with: in a sequence, only what starts later than that row can end."""
         if self._relation is not Relation.SEQ or not len(right):
             return right
         return right.take((right.start > current.horizon) & right.timed)
 
 
-class OptionalView(View):
+class OptionalSolutions(SolutionView):
     """OPTIONAL, OPTIONALSEQ and EQUALSOPTIONAL: every row with each of its partners, or alone if it has none."""
 
     def __init__(
         self,
-        rows: View,
-        partners: View,
+        rows: SolutionView,
+        partners: SolutionView,
         *,
         relation: Relation | None = None,
         tests: Sequence[Test] = (),
@@ -249,7 +249,7 @@ class OptionalView(View):
         self._table = self._matching.table(partners)
         self.names = self._matching.names
         self.certain = rows.certain
-        self._seen = Seen(self.names)
+        self._seen = SolutionSet(self.names)
 
     @property
     def title(self) -> str:
@@ -271,7 +271,7 @@ class OptionalView(View):
         """True if it joins only what ends together."""
         return self._matching.equal
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         tested = (view for test in self._matching.tests for view in test.views)
         return (self._inner, self._partners, *tested)
 
@@ -279,7 +279,7 @@ class OptionalView(View):
         yield from (("partners", self._table), ("seen", self._seen))
         yield from ((f"test{number}", test) for number, test in enumerate(self._matching.tests))
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         self._table.add(self._partners.step(current))
         for test in self._matching.tests:
@@ -297,7 +297,7 @@ class OptionalView(View):
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class RowColumns:
     """What a search for partners knows of the rows it is made for."""
 
     names: tuple[str, ...]
@@ -308,7 +308,7 @@ class Partners(Keeper):
     """The solutions that EXISTS and MINUS look for: those that end when a row does, or before."""
 
     def __init__(
-        self, rows: Columns, others: View, *, overlapping: bool = False, tests: Sequence[Test] = ()
+        self, rows: RowColumns, others: SolutionView, *, overlapping: bool = False, tests: Sequence[Test] = ()
     ) -> None:
         self.others = others
         self.shared = frozenset(rows.names)
@@ -319,7 +319,7 @@ class Partners(Keeper):
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "others", self._table
 
-    def step(self, current: Round) -> None:
+    def step(self, current: TimeStep) -> None:
         """Take the new solutions."""
         self._table.add(self.others.step(current))
 
@@ -330,23 +330,23 @@ class Partners(Keeper):
         return found
 
 
-class MinusView(View):
+class MinusView(SolutionView):
     """The rows that have no partner."""
 
     waits = True
 
-    def __init__(self, rows: View, others: View) -> None:
+    def __init__(self, rows: SolutionView, others: SolutionView) -> None:
         self._inner = rows
-        self._partners = Partners(Columns(rows.names, rows.certain), others, overlapping=True)
+        self._partners = Partners(RowColumns(rows.names, rows.certain), others, overlapping=True)
         self.names, self.certain = rows.names, rows.certain
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return self._inner, self._partners.others
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "partners", self._partners
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         self._partners.step(current)
         return rows.take(~self._partners.found(rows))

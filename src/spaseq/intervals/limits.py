@@ -10,7 +10,7 @@ from spaseq.algebra.patterns import Bgp, OrderBy, OrderKey
 from spaseq.columnar.table import Table
 from spaseq.intervals.expressions import TimedEvaluator
 from spaseq.intervals.rows import IntervalRows, distinct_rows, no_rows
-from spaseq.intervals.views import Round, View
+from spaseq.intervals.views import SolutionView, TimeStep
 
 
 def in_order(rows: IntervalRows, keys: Sequence[OrderKey], evaluator: TimedEvaluator) -> IntervalRows:
@@ -27,7 +27,7 @@ def in_order(rows: IntervalRows, keys: Sequence[OrderKey], evaluator: TimedEvalu
     return rows.take(table.columns["#row"].astype(np.intp) - 1)
 
 
-class SliceView(View):
+class SliceView(SolutionView):
     """So many of the projected solutions, after so many others."""
 
     NUMBERS = ("_passed",)
@@ -35,7 +35,7 @@ class SliceView(View):
 
     def __init__(
         self,
-        inner: View,
+        inner: SolutionView,
         names: Sequence[str],
         keys: Sequence[OrderKey],
         offset: int,
@@ -48,10 +48,10 @@ class SliceView(View):
         self._offset, self._limit = offset, limit
         self._passed = 0
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         if not len(rows):
             return no_rows(self.names)

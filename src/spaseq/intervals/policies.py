@@ -14,12 +14,12 @@ import numpy as np
 from spaseq.algebra.intervals import Policy
 from spaseq.algebra.patterns import Pattern, TriplePattern
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.intervals.build import ViewBuilder
+from spaseq.intervals.build import IntervalBuilder
 from spaseq.intervals.closure import Given, Inputs
 from spaseq.intervals.expressions import TimedEvaluator
 from spaseq.intervals.rows import LAST, NEVER_ENDED, IntervalRows, distinct_rows, no_rows, stacked
 from spaseq.intervals.traces import Occurrence, Tracer
-from spaseq.intervals.views import Round, View, is_trace
+from spaseq.intervals.views import SolutionView, TimeStep, is_trace
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.windowed.keeping import Keeper
@@ -97,10 +97,10 @@ class ChosenSolutions(Keeper):
 
     def _build(self) -> None:
         self._tracer = Tracer(self._evaluator, self._consumed.occurrences)
-        builder = ViewBuilder(
+        builder = IntervalBuilder(
             self._dictionary, self._knowledge, self._evaluator, tracer=self._tracer, policy=self._policy
         )
-        self._view: View = builder.build(self._pattern)
+        self._view: SolutionView = builder.build(self._pattern)
         self.inputs = Inputs(builder.occurrences, self._evaluator)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
@@ -151,7 +151,7 @@ class ChosenSolutions(Keeper):
 
     def _feed(self, new: Given, horizon: int) -> IntervalRows:
         self.inputs.feed(self.inputs.of(new, no_rows(("s", "p", "o"))))
-        return self._view.step(Round(horizon))
+        return self._view.step(TimeStep(horizon))
 
     def _remember(self, new: Mapping[TriplePattern, IntervalRows]) -> None:
         for triple, each in self._histories.items():

@@ -99,7 +99,7 @@ def distinct_rows(ids: Ids, start: Longs, end: Longs) -> Rows:
     return np.sort(order[first])
 
 
-class Seen(Keeper):
+class SolutionSet(Keeper):
     """Lets every solution through once, however often it comes: (μ, I) is a set."""
 
     IDS = ("_ids",)
@@ -151,7 +151,7 @@ class EndIndex:
             self._runs[-2:] = [(both[order], ends[order], rows[order])]
 
     def find(self, keys: Longs, earliest: Longs, before: Longs) -> Iterator[tuple[Rows, Rows]]:
-        """Pairs of (position among the keys asked for, row) with equal keys and ``earliest <= end < before``, some at a time."""
+        """RowPairs of (position among the keys asked for, row) with equal keys and ``earliest <= end < before``, some at a time."""
         for known, ends, rows in self._runs:
             first = np.searchsorted(known, keys)
             past = np.searchsorted(known, keys, side="right")
@@ -238,7 +238,7 @@ class IntervalTable(Keeper):
             setattr(self, name, column)
 
     def find(self, rows: IntervalRows, earliest: Longs, before: Longs) -> Iterator[tuple[Rows, Rows]]:
-        """Pairs of (number among some rows, own row) whose keys are equal and whose own end is in a range, some at a time."""
+        """RowPairs of (number among some rows, own row) whose keys are equal and whose own end is in a range, some at a time."""
         ids = rows.matrix([self.names[place] for place in self._key])
         keys = self._hashed(ids, rows.start, rows.end)
         for asked, found in self._index.find(keys, earliest, before):

@@ -10,7 +10,7 @@ from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.intervals.expressions import TimedEvaluator
 from spaseq.intervals.rows import Ids, IntervalRows
-from spaseq.intervals.views import TRACE, Round, View, is_trace
+from spaseq.intervals.views import TRACE, SolutionView, TimeStep, is_trace
 from spaseq.intervals.walks import FROM, TO
 
 Occurrence = tuple[int, int, int, int, int]
@@ -97,10 +97,10 @@ Walk = tuple[int, int, int, int, int]
 """From, to, the number of its occurrences together, start and end."""
 
 
-class TracedWalkView(View):
+class TracedWalkView(SolutionView):
     """Walks of one or more edges, each with all occurrences that its edges are made of."""
 
-    def __init__(self, edges: View, tracer: Tracer, column: str) -> None:
+    def __init__(self, edges: SolutionView, tracer: Tracer, column: str) -> None:
         self._edges, self._tracer = edges, tracer
         self.names = (FROM, TO, column)
         self.certain = frozenset((FROM, TO))
@@ -108,10 +108,10 @@ class TracedWalkView(View):
         self._arriving: dict[int, list[Walk]] = {}
         self._walks: set[Walk] = set()
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._edges,)
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._edges.step(current)
         traces = [column.tolist() for name, column in rows.columns.items() if is_trace(name)]
         together = [self._tracer.together(numbers) for numbers in zip(*traces, strict=True)]

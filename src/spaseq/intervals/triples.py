@@ -33,21 +33,21 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.intervals.bounds import over_columns
 from spaseq.intervals.correlated import seen_from
 from spaseq.intervals.expressions import Test, TimedEvaluator
-from spaseq.intervals.joins import Columns, JoinView, Partners
+from spaseq.intervals.joins import JoinedSolutions, Partners, RowColumns
 from spaseq.intervals.rows import Ids
 from spaseq.intervals.schema import Schema, as_it_is, whole_background
 from spaseq.intervals.traces import TracedWalkView, Tracer
 from spaseq.intervals.views import (
     TRACE,
     CopyView,
-    FilterView,
+    FilteredSolutions,
     LaggingView,
-    Occurrences,
+    NewOccurrences,
     OccurrenceView,
-    ProjectView,
+    ProjectedSolutions,
+    SolutionView,
     TimelessView,
-    UnionView,
-    View,
+    UnitedSolutions,
     is_trace,
 )
 from spaseq.intervals.walks import FROM, TO, WalkView
@@ -82,7 +82,7 @@ class TripleBuilder(ABC):
         self._graph_name: Constant | None = None
         """The graph of the GRAPH clause that is being built."""
         self._number = count()
-        self.occurrences: dict[TriplePattern, Occurrences] = {}
+        self.occurrences: dict[TriplePattern, NewOccurrences] = {}
         """The triple patterns that occurrences are matched with, by place."""
 
     @property
@@ -91,10 +91,10 @@ class TripleBuilder(ABC):
         return self._whole if self._graph_name is None else self._knowledge
 
     @abstractmethod
-    def _partners(self, rows: Columns, pattern: Pattern, *, late: bool) -> Partners:
+    def _partners(self, rows: RowColumns, pattern: Pattern, *, late: bool) -> Partners:
         """The solutions that EXISTS looks for."""
 
-    def _test(self, expression: Expression, rows: Columns | None = None, *, late: bool = False) -> Test:
+    def _test(self, expression: Expression, rows: RowColumns | None = None, *, late: bool = False) -> Test:
         """An expression over rows of this kind, which must be known if it has EXISTS in it."""
         exists: dict[str, Partners] = {}
 
@@ -114,12 +114,12 @@ class TripleBuilder(ABC):
 
     def _joined(
         self,
-        left: View,
-        right: View,
+        left: SolutionView,
+        right: SolutionView,
         relation: Relation | None,
         longest: int | None,
         conditions: list[Expression],
-    ) -> View:
+    ) -> SolutionView:
         if relation is Relation.SEQ and self._policy is not Policy.UNRESTRICTED:
             longest, conditions = None, []  # filters outside the operands act after the choice
         both = left.certain | right.certain
@@ -127,7 +127,7 @@ class TripleBuilder(ABC):
         conditions[:] = [each for each in conditions if each not in own]
         tests = [self._test(each) for each in own]
         policy = self._policy if relation is Relation.SEQ else Policy.UNRESTRICTED
-        return JoinView(left, right, relation=relation, tests=tests, longest=longest, policy=policy)
+        return JoinedSolutions(left, right, relation=relation, tests=tests, longest=longest, policy=policy)
 
     # --- triples --------------------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ class TripleBuilder(ABC):
         conditions: list[Expression],
         *,
         late: bool,
-    ) -> View:
+    ) -> SolutionView:
         """The join of all triple patterns; a path that may have no length is an alternative of one that has and of none."""
         zero = [triple for triple in triples if triple.is_path and may_be_empty(triple.predicate)]
         waiting = [self._triple(triple, longest, late=late) for triple in triples if triple not in zero]
@@ -147,7 +147,7 @@ class TripleBuilder(ABC):
             for triple in zero
             if (walks := proper_walks(triple.predicate)) is not None
         }
-        found: list[View] = []
+        found: list[SolutionView] = []
         for empty in product((False, True), repeat=len(zero)):
             choice = dict(zip(zero, empty, strict=True))
             if all(triple in proper or choice[triple] for triple in zero):
@@ -155,13 +155,15 @@ class TripleBuilder(ABC):
                 own = list(conditions) if zero else conditions
                 view = self._joined_all([*waiting, *walked], longest, own)
                 found.append(self._with_empty_walks(view, [triple for triple in zero if choice[triple]]))
-        view = found[0] if len(found) == 1 else UnionView(found)
+        view = found[0] if len(found) == 1 else UnitedSolutions(found)
         hidden = [name for name in view.names if name.startswith(_HIDDEN) and not is_trace(name)]
         if hidden:
-            view = ProjectView(view, [name for name in view.names if name not in hidden])
+            view = ProjectedSolutions(view, [name for name in view.names if name not in hidden])
         return view
 
-    def _joined_all(self, waiting: Sequence[View], longest: int | None, conditions: list[Expression]) -> View:
+    def _joined_all(
+        self, waiting: Sequence[SolutionView], longest: int | None, conditions: list[Expression]
+    ) -> SolutionView:
         """The join of several views, connected ones first; conditions are asked as soon as their variables are there."""
         waiting = list(waiting)
         if not waiting:
@@ -174,7 +176,7 @@ class TripleBuilder(ABC):
             found = self._joined(found, other, None, longest, conditions)
         return found
 
-    def _with_empty_walks(self, found: View, empty: Sequence[TriplePattern]) -> View:
+    def _with_empty_walks(self, found: SolutionView, empty: Sequence[TriplePattern]) -> SolutionView:
         """Rows whose ends of some paths are one, whatever binds them; those that nothing binds come last."""
         waiting = list(empty)
         while waiting:
@@ -190,39 +192,39 @@ class TripleBuilder(ABC):
                 found = CopyView(found, obj.name if source == subject.name else subject.name, source)
             else:
                 constant = subject if isinstance(subject, Constant) else obj
-                found = FilterView(found, self._test(Call("SAMETERM", (ends[0], constant))))
+                found = FilteredSolutions(found, self._test(Call("SAMETERM", (ends[0], constant))))
         return found
 
-    def _filtered(self, view: View, conditions: list[Expression]) -> View:
+    def _filtered(self, view: SolutionView, conditions: list[Expression]) -> SolutionView:
         for condition in list(conditions):
             if expression_variables(condition) <= view.certain:
                 conditions.remove(condition)
-                view = FilterView(view, self._test(condition))
+                view = FilteredSolutions(view, self._test(condition))
         return view
 
-    def _triple(self, triple: TriplePattern, longest: int | None, *, late: bool) -> View:
+    def _triple(self, triple: TriplePattern, longest: int | None, *, late: bool) -> SolutionView:
         if triple.is_path:
             return self._path(triple.subject, triple.predicate, triple.object, longest, late=late)
         names = list(in_scope(Bgp((triple,))))
-        views: list[View] = []
+        views: list[SolutionView] = []
         if self._graph_name is None:
             sources = [as_it_is(triple)]
             if self._schema is not None:
                 sources = self._schema.sources(triple, self._dictionary, self._evaluator)
             reading = [
-                (self.occurrences.setdefault(each, Occurrences(_variables(each))), read)
+                (self.occurrences.setdefault(each, NewOccurrences(_variables(each))), read)
                 for each, read in sources
             ]
             trace = None if self._tracer is None else self._tracer.trace(triple, f"{next(self._number)}")
-            given: View = OccurrenceView(names, reading, trace)
+            given: SolutionView = OccurrenceView(names, reading, trace)
             views.append(LaggingView(given) if late else given)
         if self._active.names:
             views.append(self._background(triple, names))
         if not views:
             return TimelessView(names, frozenset(names), lambda: ({}, 0))
-        return views[0] if len(views) == 1 else UnionView(views)
+        return views[0] if len(views) == 1 else UnitedSolutions(views)
 
-    def _background(self, triple: TriplePattern, names: Sequence[str]) -> View:
+    def _background(self, triple: TriplePattern, names: Sequence[str]) -> SolutionView:
         """The triples of the background, which has no time; of one graph inside GRAPH."""
         graph, active = Graph(self._graph_name or Var("#graph"), Bgp((triple,))), self._active
 
@@ -230,23 +232,27 @@ class TripleBuilder(ABC):
             table = self._evaluator.rows.over_knowledge(graph, active)
             return table.columns, table.size
 
-        return ProjectView(TimelessView(names, frozenset(names), solutions), names)
+        return ProjectedSolutions(TimelessView(names, frozenset(names), solutions), names)
 
-    def _path(self, subject: Node, path: object, obj: Node, longest: int | None, *, late: bool) -> View:
+    def _path(
+        self, subject: Node, path: object, obj: Node, longest: int | None, *, late: bool
+    ) -> SolutionView:
         """A path as the triple patterns, joins and unions that it stands for."""
         if may_be_empty(path):
             proper = proper_walks(path)
             views = [self._empty_walks(subject, obj)]
             if proper is not None:
                 views.append(self._path(subject, proper, obj, longest, late=late))
-            return views[0] if len(views) == 1 else UnionView(views)
+            return views[0] if len(views) == 1 else UnitedSolutions(views)
         match path:
             case Link(iri):
                 return self._triple(TriplePattern(subject, iri, obj), longest, late=late)
             case Inverse(inner):
                 return self._path(obj, inner, subject, longest, late=late)
             case PathAlternative(several):
-                return UnionView([self._path(subject, part, obj, longest, late=late) for part in several])
+                return UnitedSolutions(
+                    [self._path(subject, part, obj, longest, late=late) for part in several]
+                )
             case PathSequence(several):
                 return self._steps(subject, several, obj, longest, late=late)
             case NegatedSet(forward, backward):
@@ -260,7 +266,7 @@ class TripleBuilder(ABC):
 
     def _steps(
         self, subject: Node, several: tuple[Path, ...], obj: Node, longest: int | None, *, late: bool
-    ) -> View:
+    ) -> SolutionView:
         """One part after the other; the nodes between them are bound by their neighbours."""
         between: list[Node] = [Var(f"#{next(self._number)}") for _ in several[1:]]
         nodes: list[Node] = [subject, *between, obj]
@@ -279,8 +285,8 @@ class TripleBuilder(ABC):
         longest: int | None,
         *,
         late: bool,
-    ) -> View:
-        views: list[View] = []
+    ) -> SolutionView:
+        views: list[SolutionView] = []
         for excluded, start, end in ((forward, subject, obj), (backward, obj, subject)):
             if not excluded:
                 continue
@@ -288,10 +294,10 @@ class TripleBuilder(ABC):
             view = self._triple(TriplePattern(start, predicate, end), longest, late=late)
             condition = In(predicate, excluded, negated=True)
             kept = [name for name in view.names if name != predicate.name]
-            views.append(ProjectView(FilterView(view, self._test(condition)), kept))
-        return views[0] if len(views) == 1 else UnionView(views)
+            views.append(ProjectedSolutions(FilteredSolutions(view, self._test(condition)), kept))
+        return views[0] if len(views) == 1 else UnitedSolutions(views)
 
-    def _edges(self, path: Path, longest: int | None, *, late: bool) -> View:
+    def _edges(self, path: Path, longest: int | None, *, late: bool) -> SolutionView:
         """What a path relates, as the edges of walks."""
         if isinstance(path, Link):
             return self._path(Var(FROM), path, Var(TO), longest, late=late)
@@ -299,23 +305,23 @@ class TripleBuilder(ABC):
         start, end = f"from {next(self._number)}", f"to {next(self._number)}"
         edges = self._path(Var(start), path, Var(end), longest, late=late)
         edges = CopyView(CopyView(edges, FROM, start), TO, end)
-        return ProjectView(edges, [name for name in edges.names if name not in (start, end)])
+        return ProjectedSolutions(edges, [name for name in edges.names if name not in (start, end)])
 
-    def _traced_walks(self, edges: View) -> View:
+    def _traced_walks(self, edges: SolutionView) -> SolutionView:
         assert self._tracer is not None
         return TracedWalkView(edges, self._tracer, f"{TRACE}{next(self._number)}")
 
-    def _ends(self, view: View, subject: Node, obj: Node) -> View:
+    def _ends(self, view: SolutionView, subject: Node, obj: Node) -> SolutionView:
         """Walks under the names of their ends; a constant end chooses among them."""
         for column, node in ((FROM, subject), (TO, obj)):
             if isinstance(node, Var):
                 view = CopyView(view, node.name, column)
             else:
-                view = FilterView(view, self._test(Call("SAMETERM", (Var(column), node))))
+                view = FilteredSolutions(view, self._test(Call("SAMETERM", (Var(column), node))))
         kept = [name for name in view.names if name not in (FROM, TO)]
-        return ProjectView(view, kept)
+        return ProjectedSolutions(view, kept)
 
-    def _empty_walks(self, subject: Node, obj: Node) -> View:
+    def _empty_walks(self, subject: Node, obj: Node) -> SolutionView:
         """A path without a triple, between an end that is a term of the query or of the background and itself."""
         names = [node.name for node in dict.fromkeys((subject, obj)) if isinstance(node, Var)]
         constants = [node for node in (subject, obj) if isinstance(node, Constant)]

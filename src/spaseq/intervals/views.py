@@ -11,7 +11,7 @@ from spaseq.intervals.expressions import Test
 from spaseq.intervals.rows import (
     Ids,
     IntervalRows,
-    Seen,
+    SolutionSet,
     no_rows,
     stacked,
     timeless,
@@ -37,23 +37,23 @@ class Trace(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Round:
+class TimeStep:
     """One step of all views: what ends before the horizon will not come any more after it."""
 
     horizon: int
 
 
-class View(Keeper, ABC):
+class SolutionView(Keeper, ABC):
     """The solutions of a pattern. ``names`` are its variables, ``certain`` those that every solution binds."""
 
     names: tuple[str, ...]
     certain: frozenset[str]
     waits: bool = False
     """Whether it needs to know everything that ends at an instant before it says what ends there."""
-    _round: Round | None = None
+    _round: TimeStep | None = None
     _rows: IntervalRows
 
-    def step(self, current: Round) -> IntervalRows:
+    def step(self, current: TimeStep) -> IntervalRows:
         """The new solutions; computed once, whoever asks."""
         if self._round is not current:
             self._rows = self._step(current)
@@ -61,17 +61,17 @@ class View(Keeper, ABC):
         return self._rows
 
     @abstractmethod
-    def _step(self, current: Round) -> IntervalRows: ...
+    def _step(self, current: TimeStep) -> IntervalRows: ...
 
     @abstractmethod
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         """The views it reads."""
 
-    def all_views(self) -> Iterator[View]:
+    def all_views(self) -> Iterator[SolutionView]:
         """This view and all that it reads, each once."""
-        seen: dict[int, View] = {}
+        seen: dict[int, SolutionView] = {}
 
-        def visit(view: View) -> None:
+        def visit(view: SolutionView) -> None:
             if id(view) not in seen:
                 seen[id(view)] = view
                 for part in view.parts():
@@ -84,7 +84,7 @@ class View(Keeper, ABC):
 # --- leaves ---------------------------------------------------------------------------------------
 
 
-class Occurrences:
+class NewOccurrences:
     """The new occurrences that match a triple pattern, with columns named by place."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -92,35 +92,35 @@ class Occurrences:
         self.new = no_rows(self.names)
 
 
-class OccurrenceView(View):
+class OccurrenceView(SolutionView):
     """The solutions of a triple pattern over occurrences: each source with what it says in the names of the pattern."""
 
     def __init__(
         self,
         names: Sequence[str],
-        sources: Sequence[tuple[Occurrences, Callable[[IntervalRows], IntervalRows]]],
+        sources: Sequence[tuple[NewOccurrences, Callable[[IntervalRows], IntervalRows]]],
         tracer: Trace | None = None,
     ) -> None:
         self._sources = tuple(sources)
-        self._seen = Seen(names)
+        self._seen = SolutionSet(names)
         self._tracer = tracer
         self._own = tuple(names)
         self.names = self._own if tracer is None else (*names, tracer.column)
         self.certain = frozenset(names)
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return ()
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "seen", self._seen
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         parts = [read(source.new) for source, read in self._sources if len(source.new)]
         rows = self._seen.new(stacked(parts, self._own), current.horizon)
         return rows if self._tracer is None else self._tracer.traced(rows)
 
 
-class TimelessView(View):
+class TimelessView(SolutionView):
     """Solutions without time, all there from the beginning: background, inline data, the empty pattern."""
 
     NUMBERS = ("_given",)
@@ -134,10 +134,10 @@ class TimelessView(View):
         self.names, self.certain, self._solutions = tuple(names), certain, solutions
         self._given = 0
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return ()
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         del current
         if self._given:
             return no_rows(self.names)
@@ -146,24 +146,24 @@ class TimelessView(View):
         return timeless(columns, count).named(self.names)
 
 
-class LaggingView(View):
+class LaggingView(SolutionView):
     """The rows of a view when all that end with them are there: what SEQ asks of its left side in a rule that feeds itself."""
 
     IDS = ("_ids",)
     ARRAYS = ("_start", "_end")
 
-    def __init__(self, inner: View) -> None:
+    def __init__(self, inner: SolutionView) -> None:
         self._inner = inner
         self.names, self.certain = inner.names, inner.certain
         self._keep(no_rows(self.names))
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)
 
     def _keep(self, rows: IntervalRows) -> None:
         self._ids, self._start, self._end = rows.matrix(self.names), rows.start, rows.end
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         kept = IntervalRows(by_name(self._ids, self.names), self._start, self._end)
         rows = stacked([kept, self._inner.step(current)], self.names)
         over = rows.end < current.horizon
@@ -174,37 +174,37 @@ class LaggingView(View):
 # --- rows by themselves ---------------------------------------------------------------------------
 
 
-class FilterView(View):
+class FilteredSolutions(SolutionView):
     """The rows on which a condition holds."""
 
-    def __init__(self, inner: View, test: Test) -> None:
+    def __init__(self, inner: SolutionView, test: Test) -> None:
         self._inner, self._test = inner, test
         self.waits = bool(test.views)
         self.names, self.certain = inner.names, inner.certain
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner, *self._test.views)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "test", self._test
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         self._test.step(current)
         return rows.take(self._test.holds(rows)) if len(rows) else rows
 
 
-class BoundView(View):
+class BoundView(SolutionView):
     """The rows that last no longer than so many microseconds; ``timed`` leaves out timeless ones, too."""
 
-    def __init__(self, inner: View, longest: int, *, timed: bool) -> None:
+    def __init__(self, inner: SolutionView, longest: int, *, timed: bool) -> None:
         self._inner, self._longest, self._timed = inner, longest, timed
         self.names, self.certain = inner.names, inner.certain
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         kept = rows.end - rows.start <= self._longest
         if self._timed:
@@ -212,21 +212,21 @@ class BoundView(View):
         return rows if kept.all() else rows.take(kept)
 
 
-class ExtendView(View):
+class ExtendedSolutions(SolutionView):
     """Rows with the value of an expression."""
 
-    def __init__(self, inner: View, name: str, test: Test) -> None:
+    def __init__(self, inner: SolutionView, name: str, test: Test) -> None:
         self._inner, self._name, self._test = inner, name, test
         self.waits = bool(test.views)
         self.names, self.certain = (*inner.names, name), inner.certain
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner, *self._test.views)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "test", self._test
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         self._test.step(current)
         if not len(rows):
@@ -234,18 +234,18 @@ class ExtendView(View):
         return rows.with_columns({**rows.columns, self._name: self._test.values(rows)})
 
 
-class CopyView(View):
+class CopyView(SolutionView):
     """Rows with a column that repeats another one; where there is one already, the rows in which they agree."""
 
-    def __init__(self, inner: View, name: str, source: str) -> None:
+    def __init__(self, inner: SolutionView, name: str, source: str) -> None:
         self._inner, self._name, self._source = inner, name, source
         self.names = inner.names if name in inner.names else (*inner.names, name)
         self.certain = inner.certain | {name}
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         source = rows.columns[self._source]
         if self._name in rows.columns:
@@ -256,40 +256,40 @@ class CopyView(View):
 # --- sets of rows ---------------------------------------------------------------------------------
 
 
-class ProjectView(View):
+class ProjectedSolutions(SolutionView):
     """Some columns of all rows, as a set again."""
 
-    def __init__(self, inner: View, names: Sequence[str]) -> None:
+    def __init__(self, inner: SolutionView, names: Sequence[str]) -> None:
         self._inner = inner
         self.names = (*names, *(name for name in inner.names if is_trace(name) and name not in names))
         self.certain = inner.certain & frozenset(names)
-        self._seen = Seen(self.names)
+        self._seen = SolutionSet(self.names)
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "seen", self._seen
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         return self._seen.new(self._inner.step(current).named(self.names), current.horizon)
 
 
-class UnionView(View):
+class UnitedSolutions(SolutionView):
     """The rows of several views, each once."""
 
-    def __init__(self, parts: Sequence[View]) -> None:
+    def __init__(self, parts: Sequence[SolutionView]) -> None:
         self._parts = tuple(parts)
         self.names = tuple(dict.fromkeys(name for part in parts for name in part.names))
         self.certain = frozenset.intersection(*(part.certain for part in parts))
-        self._seen = Seen(self.names)
+        self._seen = SolutionSet(self.names)
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return self._parts
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "seen", self._seen
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         found = stacked([part.step(current) for part in self._parts], self.names)
         return self._seen.new(found, current.horizon)

@@ -6,31 +6,31 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spaseq.intervals.rows import LAST, IntervalRows, IntervalTable, Seen, stacked
-from spaseq.intervals.views import Round, View
+from spaseq.intervals.rows import LAST, IntervalRows, IntervalTable, SolutionSet, stacked
+from spaseq.intervals.views import SolutionView, TimeStep
 from spaseq.windowed.keeping import Keeper
 
 FROM, TO = "#from", "#to"
 _EDGE = (FROM, TO)
 
 
-class WalkView(View):
+class WalkView(SolutionView):
     """The walks of one or more edges, each with the interval of all its edges: a fixpoint over (from, to, interval)."""
 
-    def __init__(self, edges: View, longest: int | None = None) -> None:
+    def __init__(self, edges: SolutionView, longest: int | None = None) -> None:
         self._edges, self._longest = edges, longest
         self.names, self.certain = _EDGE, frozenset(_EDGE)
         self._by_from = IntervalTable(_EDGE, (FROM,))
         self._walks = IntervalTable(_EDGE, (TO,))
-        self._seen = Seen(_EDGE)
+        self._seen = SolutionSet(_EDGE)
 
-    def parts(self) -> tuple[View, ...]:
+    def parts(self) -> tuple[SolutionView, ...]:
         return (self._edges,)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield from (("edges", self._by_from), ("walks", self._walks), ("seen", self._seen))
 
-    def _step(self, current: Round) -> IntervalRows:
+    def _step(self, current: TimeStep) -> IntervalRows:
         edges = self._edges.step(current).named(_EDGE)
         found = [self._new(edges)]
         # Old walks go on with new edges; new walks go on with any edge.

@@ -18,7 +18,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.evaluation import IntervalEvaluation
-from spaseq.intervals.joins import JoinView, OptionalView
+from spaseq.intervals.joins import JoinedSolutions, OptionalSolutions
 from spaseq.intervals.schema import Schema
 from spaseq.languages.epsparql.query import check_rules
 from spaseq.model.dictionary import TermDictionary
@@ -154,7 +154,7 @@ def join_facts(query: IntervalQuery) -> tuple[JoinFacts, ...]:
     evaluation = IntervalEvaluation(query, dictionary, Knowledge(), RowEvaluator(dictionary))
     found = []
     for _, part in evaluation.everything():
-        if isinstance(part, (JoinView, OptionalView)):
+        if isinstance(part, (JoinedSolutions, OptionalSolutions)):
             found.append(JoinFacts(part.title, part.key, part.kept_for, part.waits, part.at_once))
     return tuple(found)
 

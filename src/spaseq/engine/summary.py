@@ -21,6 +21,11 @@ NO_SEQUENCE = (
     "variables that join; `spaseq explain` shows all three"
 )
 
+NOT_TOGETHER = (
+    "every pattern matched, but not together: look at the variables that join, the filters, and how time bounds "
+    "them; `spaseq explain` shows what is joined"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class StepCount:
@@ -45,6 +50,8 @@ class QueryCount:
     needed: frozenset[str] = frozenset()
     """The GPMs without which there is no match."""
     spelling: Spelling = field(default_factory=Spelling)
+    sequence: bool = True
+    """Whether it asks for a sequence of events, and not for a join of what they say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,8 @@ def _query(number: int, item: NamedQuery, counts: Mapping[str, int], matches: in
     asked = sorted(asked_predicates([item.query]))
     missing = tuple(iri for iri in asked if not counts.get(occurrence_of(iri)))
     needed = item.query.needed
-    return QueryCount(item.name, steps, matches, missing, needed, Spelling.of(item.query.prefixes))
+    spelling, sequence = Spelling.of(item.query.prefixes), item.query.plan is not None
+    return QueryCount(item.name, steps, matches, missing, needed, spelling, sequence)
 
 
 def _hints(query: QueryCount, present: frozenset[str]) -> Iterator[str]:
@@ -136,7 +144,7 @@ def _hints(query: QueryCount, present: frozenset[str]) -> Iterator[str]:
         hint = f"; the data has `{spell(near)}`" if near is not None else ""
         yield f"`{spell(iri)}` never occurs{hint}"
     if not silent and not query.missing:
-        yield NO_SEQUENCE
+        yield NO_SEQUENCE if query.sequence else NOT_TOGETHER
 
 
 def nearest(iri: str, known: frozenset[str]) -> str | None:

@@ -19,7 +19,7 @@ from spaseq.cli import main
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.local_run import LocalRun
 from spaseq.engine.request import RunRequest
-from spaseq.engine.summary import NO_SEQUENCE, nearest
+from spaseq.engine.summary import NO_SEQUENCE, NOT_TOGETHER, nearest
 from spaseq.model.events import GraphEvent
 from support.event_files import nquads
 
@@ -108,6 +108,15 @@ def test_without_a_match_of_matching_steps_it_is_the_sequence(folder: Path) -> N
     """Nothing is missing, so order, window or joins are the reason."""
     Path("t.nq").write_text(nquads([event("t", 0, "humidity"), event("t", 1, "never")]))
     assert lines()[2:] == [NO_SEQUENCE]
+
+
+def test_a_query_without_steps_is_told_so_in_its_own_words(folder: Path) -> None:
+    """EP-SPARQL joins what events say; it has no window and no steps."""
+    text = "PREFIX : <http://ex.org/> SELECT ?k { { ?k :humidity ?v } SEQ { ?k :temperature ?w } }"
+    query = spaseq.compile(text, "epsparql")
+    files = (("S", "s.nq"), ("T", "t.nq"))
+    done = LocalRun(RunRequest((NamedQuery("q", query),), files, output=Path("out"))).run()
+    assert done.summary[2:] == (NOT_TOGETHER,)
 
 
 def test_several_queries_are_told_apart(folder: Path) -> None:

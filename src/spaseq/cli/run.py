@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
@@ -55,15 +56,19 @@ def run(**given: Unpack[Arguments]) -> None:
     """
     from spaseq.cli.progress import progress_bar
     from spaseq.engine.notices import silent
-    from spaseq.engine.request import Stop
+    from spaseq.engine.request import Stop, unwatched
     from spaseq.io.unreadable import IncompleteInput
 
     with _ending():
         request, stop = _request(given), Stop()
+        rules = _rules_request(request, given)
         prepared, hint = _prepared(request, given, stop)
         with _signals(stop), progress_bar(given["progress"], results_here=request.output is None) as screen:
             report = prepared.run(screen.show, silent if given["quiet"] else screen.warn)
         _tell(request, report, quiet=given["quiet"])
+        if rules is not None and report.stopped is None:
+            with _signals(stop):
+                report = _prepared(rules, given, stop)[0].run(unwatched, silent)
         if report.incomplete:
             raise IncompleteInput(report.incomplete)
         if hint is not None and report.stopped is None and not given["quiet"]:
@@ -152,6 +157,33 @@ def _request(given: Arguments) -> RunRequest:
         max_memory=given["max_memory"],
         query_files=tuple(path for path in given["queries"] if path != STANDARD_INPUT),
     )
+
+
+def _rules_request(request: RunRequest, given: Arguments) -> RunRequest | None:
+    """What `--rules-output` asks for: a second run over the same input, of the rules alone."""
+    from spaseq.engine.inputs import NamedQuery
+    from spaseq.planner.in_run import rules_alone
+
+    output = given["rules_output"]
+    if output is None:
+        return None
+    query = rules_alone([item.query for item in request.queries])
+    if query is None:
+        raise InvalidArgument("--rules-output has nothing to write: the queries have no rules (CONSTRUCT)")
+    if request.follow or any(map(_is_piped, given["streams"])):
+        raise InvalidArgument(
+            "--rules-output reads the input once more, which neither --follow nor standard input allows; "
+            "run a file that has the rules alone beside this one"
+        )
+    if output == request.output:
+        raise InvalidArgument(f"--output and --rules-output are both `{output}`; give each a file of its own")
+    checkpoint = None if request.checkpoint is None else request.checkpoint / "rules"
+    rules = replace(
+        request, queries=(NamedQuery("rules", query),), output=output, output_format=None,
+        on_bad_input="skip", checkpoint=checkpoint,
+    )  # fmt: skip
+    rules.check_paths()
+    return rules
 
 
 def _times(given: Arguments) -> dict[str, int | None]:

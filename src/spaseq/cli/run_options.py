@@ -59,6 +59,7 @@ class Arguments(TypedDict):
     triples_per_event: int | None
     layout: Layout
     output: Place | None
+    rules_output: Place | None
     output_format: str | None
     provenance: bool
     lateness: str | None
@@ -176,6 +177,12 @@ _OPTIONS = (
         metavar="PATH",
         type=_FILE,
         help="Where matches go; default standard output. A name in .gz or .zst compresses.",
+    ),
+    _option(
+        "--rules-output",
+        metavar="PATH",
+        type=_FILE,
+        help="EP-SPARQL: where to write what rules produce, a graph for each interval; the input is read once more for it.",
     ),
     _option(
         "--output-format",

@@ -54,6 +54,27 @@ def in_run(
     )
 
 
+def rules_alone(queries: Sequence[CompiledQuery]) -> CompiledQuery | None:
+    """A query whose answers are what the rules of some queries produce; None if there are none."""
+    from spaseq.planner.over_intervals import graphs_of, interval_query
+
+    found = [(query, details) for query in queries if (details := _intervals(query)) is not None]
+    rules = tuple(dict.fromkeys(rule for _, details in found for rule in details.rules))
+    if not rules:
+        return None
+    alone = IntervalQuery(None, rules)
+    source = interval_query(alone)
+    return replace(
+        found[0][0],
+        name="rules",
+        source=source,
+        form=source.form,
+        patterns=source.patterns,
+        knowledge=graphs_of(alone),
+        distribution=operator_distribution(source),
+    )
+
+
 def _intervals(query: CompiledQuery) -> IntervalQuery | None:
     details = query.source.details if isinstance(query.source, OperatorQuery) else None
     return details if isinstance(details, IntervalQuery) else None

@@ -295,7 +295,7 @@ def test_misuse_is_answered_before_any_job_runs(
         ),
         (pd.DataFrame({"a": [1]}), r"not a pandas DataFrame: spark\.createDataFrame\(…\) makes one"),
         ({"a": 1}, "not a dict"),
-        ([1], "not a list"),
+        ([1], "DataFrame of events, not 1"),
         (None, "not None"),
     ],
 )

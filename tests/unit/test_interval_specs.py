@@ -69,7 +69,10 @@ def test_spec(case: Case, evaluator: str) -> None:
         check_error(case, error)
         return
     assert case.error is None, f"expected {case.error}, but it compiles"
-    check_matches(case, evaluator, EVALUATORS[evaluator](query, case))
+    warned = {warning.code for warning in compile_query(case.query, "epsparql").warnings}
+    assert warned >= set(case.warnings)
+    if case.expected is not None:
+        check_matches(case, evaluator, EVALUATORS[evaluator](query, case))
 
 
 def test_case_names_are_unique() -> None:

@@ -98,6 +98,7 @@ def compression_of(path: Place | None) -> str | None:
 def format_by_name(path: Place) -> OutputFormat | None:
     """The format by the name of a file, compression aside.
 
+    >>> from pathlib import Path
     >>> format_by_name(Path("rises.csv.gz"))
     'csv'
     """

@@ -14,9 +14,9 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.closure import PLACES
 from spaseq.intervals.evaluation import IntervalEvaluation
-from spaseq.intervals.expressions import TimedEvaluator
-from spaseq.intervals.rows import IntervalRows
+from spaseq.intervals.interval_rows import IntervalRows
 from spaseq.intervals.schema import selected
+from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match

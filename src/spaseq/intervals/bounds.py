@@ -8,7 +8,7 @@ from pyoxigraph import Literal
 
 from spaseq.algebra.expressions import Arithmetic, Call, Compare, Constant, Expression, Var, rebuild, walk
 from spaseq.algebra.intervals import GET_DURATION, GET_END_TIME, GET_START_TIME
-from spaseq.intervals.expressions import DURATION, END, START
+from spaseq.intervals.timed_expressions import DURATION, END, START
 from spaseq.model.values import Kind, literal_value
 from spaseq.temporal.instants import XSD
 

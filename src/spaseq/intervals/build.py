@@ -43,13 +43,11 @@ from spaseq.algebra.patterns import (
 from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
 from spaseq.intervals.bounds import longest_of, over_columns, reads_time
 from spaseq.intervals.correlated import renamed
-from spaseq.intervals.expressions import TIMES, Test
-from spaseq.intervals.groups import GroupedSolutions
-from spaseq.intervals.joins import MinusView, OptionalSolutions, Partners, RowColumns
+from spaseq.intervals.interval_joins import MinusView, OptionalSolutions, Partners, RowColumns
+from spaseq.intervals.interval_rows import Ids
 from spaseq.intervals.limits import SliceView
-from spaseq.intervals.rows import Ids
-from spaseq.intervals.triples import TripleBuilder
-from spaseq.intervals.views import (
+from spaseq.intervals.running_groups import GroupedSolutions
+from spaseq.intervals.solution_views import (
     BoundView,
     ExtendedSolutions,
     FilteredSolutions,
@@ -58,6 +56,8 @@ from spaseq.intervals.views import (
     TimelessView,
     UnitedSolutions,
 )
+from spaseq.intervals.timed_expressions import TIMES, Test
+from spaseq.intervals.triple_views import TripleBuilder
 
 
 class IntervalBuilder(TripleBuilder):

@@ -25,17 +25,17 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import pattern_expressions
 from spaseq.algebra.strata import Stratum
+from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.needs import parts
 from spaseq.errors import LimitReached
 from spaseq.intervals.build import IntervalBuilder
-from spaseq.intervals.expressions import TimedEvaluator
-from spaseq.intervals.rows import LAST, NEVER_ENDED, Ids, IntervalRows, SolutionSet, no_rows, stacked
+from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, Ids, IntervalRows, SolutionSet, no_rows, stacked
 from spaseq.intervals.schema import selected
-from spaseq.intervals.views import NewOccurrences, SolutionView, TimeStep
+from spaseq.intervals.solution_views import NewOccurrences, SolutionView, TimeStep
+from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.temporal.instants import format_instant
-from spaseq.windowed.keeping import Keeper
 
 PLACES: Final = ("s", "p", "o")
 _WELL_FORMED: Final = And(Unary("!", Call("ISLITERAL", (Var("s"),))), Call("ISIRI", (Var("p"),)))

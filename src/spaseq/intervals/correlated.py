@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from spaseq.algebra.expressions import Call, Expression, Var, rebuild
-from spaseq.algebra.paths import may_be_empty, proper_walks
+from spaseq.algebra.path_lengths import may_be_empty, proper_walks
 from spaseq.algebra.patterns import Bgp, Filter, Pattern, TriplePattern
 
 Names = dict[str, str]

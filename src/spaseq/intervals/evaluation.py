@@ -10,19 +10,19 @@ from spaseq.algebra.events import SelectForm
 from spaseq.algebra.intervals import Asked, IntervalQuery, Policy
 from spaseq.algebra.patterns import OrderKey, Pattern, TriplePattern
 from spaseq.algebra.strata import strata
+from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.row_numbers import by_name
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.build import IntervalBuilder, ordered_by
 from spaseq.intervals.closure import PLACES, Given, Inputs, StratumClosure, by_instant
-from spaseq.intervals.expressions import TimedEvaluator
+from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, IntervalRows, distinct_rows, no_rows, stacked
 from spaseq.intervals.limits import in_order
 from spaseq.intervals.policies import ChosenSolutions
-from spaseq.intervals.rows import LAST, NEVER_ENDED, IntervalRows, distinct_rows, no_rows, stacked
 from spaseq.intervals.schema import Schema
-from spaseq.intervals.views import TimeStep
+from spaseq.intervals.solution_views import TimeStep
+from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.model.dictionary import TermDictionary
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import by_name
 
 
 class Waiting(Keeper):

@@ -8,9 +8,9 @@ import numpy as np
 
 from spaseq.algebra.patterns import Bgp, OrderBy, OrderKey
 from spaseq.columnar.table import Table
-from spaseq.intervals.expressions import TimedEvaluator
-from spaseq.intervals.rows import IntervalRows, distinct_rows, no_rows
-from spaseq.intervals.views import SolutionView, TimeStep
+from spaseq.intervals.interval_rows import IntervalRows, distinct_rows, no_rows
+from spaseq.intervals.solution_views import SolutionView, TimeStep
+from spaseq.intervals.timed_expressions import TimedEvaluator
 
 
 def in_order(rows: IntervalRows, keys: Sequence[OrderKey], evaluator: TimedEvaluator) -> IntervalRows:

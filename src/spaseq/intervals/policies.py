@@ -13,17 +13,17 @@ import numpy as np
 
 from spaseq.algebra.intervals import Policy
 from spaseq.algebra.patterns import Pattern, TriplePattern
+from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.row_numbers import by_name
 from spaseq.intervals.build import IntervalBuilder
 from spaseq.intervals.closure import Given, Inputs
-from spaseq.intervals.expressions import TimedEvaluator
-from spaseq.intervals.rows import LAST, NEVER_ENDED, IntervalRows, distinct_rows, no_rows, stacked
+from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, IntervalRows, distinct_rows, no_rows, stacked
+from spaseq.intervals.solution_views import SolutionView, TimeStep, is_trace
+from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.intervals.traces import Occurrence, Tracer
-from spaseq.intervals.views import SolutionView, TimeStep, is_trace
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import by_name
 
 _PLACES: Final = 3
 

@@ -13,15 +13,15 @@ from typing import Any, Final
 import numpy as np
 from pyoxigraph import NamedNode, Triple
 
+from spaseq.algebra.by_place import EVERYTHING, by_place
 from spaseq.algebra.expressions import Call, Constant, Term, Unary, Var
 from spaseq.algebra.patterns import Bgp, Node, TriplePattern
 from spaseq.algebra.scope import in_scope
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rdfs import DOMAIN, RANGE, SUB_CLASS, SUB_PROPERTY, TYPE, schema_relation, transitive
-from spaseq.intervals.expressions import TimedEvaluator
-from spaseq.intervals.rows import Ids, IntervalRows, Mask, Rows, distinct_rows, stacked
+from spaseq.intervals.interval_rows import Ids, IntervalRows, Mask, Rows, distinct_rows, stacked
+from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.model.dictionary import TermDictionary
-from spaseq.windowed.inputs import EVERYTHING, by_place
 
 Read = Callable[[IntervalRows], IntervalRows]
 Source = tuple[TriplePattern, Read]

@@ -8,9 +8,9 @@ import numpy as np
 
 from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.patterns import TriplePattern
-from spaseq.intervals.expressions import TimedEvaluator
-from spaseq.intervals.rows import Ids, IntervalRows
-from spaseq.intervals.views import TRACE, SolutionView, TimeStep, is_trace
+from spaseq.intervals.interval_rows import Ids, IntervalRows
+from spaseq.intervals.solution_views import TRACE, SolutionView, TimeStep, is_trace
+from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.intervals.walks import FROM, TO
 
 Occurrence = tuple[int, int, int, int, int]

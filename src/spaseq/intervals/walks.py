@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from spaseq.intervals.rows import LAST, IntervalRows, IntervalTable, SolutionSet, stacked
-from spaseq.intervals.views import SolutionView, TimeStep
-from spaseq.windowed.keeping import Keeper
+from spaseq.columnar.keeping import Keeper
+from spaseq.intervals.interval_rows import LAST, IntervalRows, IntervalTable, SolutionSet, stacked
+from spaseq.intervals.solution_views import SolutionView, TimeStep
 
 FROM, TO = "#from", "#to"
 _EDGE = (FROM, TO)

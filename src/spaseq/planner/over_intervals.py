@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from spaseq.algebra.by_place import by_place
 from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.format import format_pattern
@@ -18,12 +19,11 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.evaluation import IntervalEvaluation
-from spaseq.intervals.joins import JoinedSolutions, OptionalSolutions
+from spaseq.intervals.interval_joins import JoinedSolutions, OptionalSolutions
 from spaseq.intervals.schema import Schema
 from spaseq.languages.epsparql.query import check_rules
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.forms import EVERY_STREAM, ResultForm, Stream
-from spaseq.windowed.inputs import by_place
 
 KEY: Final = "key"
 """What the variable is called by which occurrences go apart."""

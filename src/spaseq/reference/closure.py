@@ -16,7 +16,7 @@ from spaseq.errors import LimitReached
 from spaseq.reference.answers import constructed
 from spaseq.reference.intervals import evaluate
 from spaseq.reference.sparql import Knowledge
-from spaseq.reference.timed import Occurrence, Scene, Timed, ends_of
+from spaseq.reference.timed_solutions import Occurrence, Timed, TimedData, ends_of
 from spaseq.temporal.instants import format_instant
 
 RDF_TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
@@ -29,7 +29,7 @@ DOMAIN, RANGE = NamedNode(_RDFS + "domain"), NamedNode(_RDFS + "range")
 class Closure:
     """All that queries read, and which occurrences the rules produced."""
 
-    scene: Scene
+    scene: TimedData
     produced: frozenset[Occurrence]
 
 
@@ -56,7 +56,7 @@ def closed(
     order = [
         each.rules for each in strata(rules, lambda triple: _entailed_patterns(triple, background, rdfs))
     ]
-    scene = Scene(frozenset(), background, ends_of(background), graphs)
+    scene = TimedData(frozenset(), background, ends_of(background), graphs)
     for stratum in order:
         while True:
             timeless = {t for t, when in _produced(rules, stratum, scene) if when is None}
@@ -88,8 +88,8 @@ def closed(
 
 
 def _with(
-    scene: Scene, new: Iterable[Occurrence], entailed: Callable[[Iterable[Triple]], frozenset[Triple]]
-) -> Scene:
+    scene: TimedData, new: Iterable[Occurrence], entailed: Callable[[Iterable[Triple]], frozenset[Triple]]
+) -> TimedData:
     """More occurrences, and what they entail with their own intervals."""
     more = {Occurrence(t, each.start, each.end) for each in new for t in entailed((each.triple,))}
     return replace(scene, occurrences=scene.occurrences | more)
@@ -102,7 +102,7 @@ def _check(many: int, limit: int, when: str, stratum: tuple[int, ...]) -> None:
 
 
 def _produced(
-    rules: Sequence[Rule], stratum: tuple[int, ...], scene: Scene
+    rules: Sequence[Rule], stratum: tuple[int, ...], scene: TimedData
 ) -> Iterator[tuple[Triple, tuple[int, int] | None]]:
     """The templates of some rules under all solutions that bind their variables."""
     for number in stratum:

@@ -18,7 +18,7 @@ from spaseq.model.matches import Match, Numbering, match_identity, match_key
 from spaseq.reference.closure import Closure, closed
 from spaseq.reference.intervals import evaluate, in_order, projected
 from spaseq.reference.sparql import EMPTY, Knowledge
-from spaseq.reference.timed import Occurrence, Scene, Timed
+from spaseq.reference.timed_solutions import Occurrence, Timed, TimedData
 
 
 def interval_answers(
@@ -56,7 +56,7 @@ def occurrences(events: Iterable[GraphEvent]) -> frozenset[Occurrence]:
     )
 
 
-def _with_policy(asked: Asked, scene: Scene, policy: Policy) -> list[Timed]:
+def _with_policy(asked: Asked, scene: TimedData, policy: Policy) -> list[Timed]:
     """At each instant the answers that end there, which consume all occurrences that take part in them (2.9)."""
     found: list[Timed] = []
     consumed: set[Occurrence] = set()
@@ -70,7 +70,7 @@ def _with_policy(asked: Asked, scene: Scene, policy: Policy) -> list[Timed]:
     return found
 
 
-def _answers(asked: Asked, found: list[Timed], scene: Scene) -> list[Timed]:
+def _answers(asked: Asked, found: list[Timed], scene: TimedData) -> list[Timed]:
     """Solutions in the order of time and ORDER BY, and what DISTINCT, OFFSET and LIMIT leave of them."""
     ordered = in_order(found, asked.order, scene)
     if asked.distinct:

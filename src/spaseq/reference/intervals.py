@@ -33,12 +33,12 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import expression_variables, lowered
 from spaseq.reference.sparql import bag, holds, solutions, stored, value_of
-from spaseq.reference.timed import (
+from spaseq.reference.timed_solutions import (
     Found,
     Interval,
     Occurrence,
-    Scene,
     Timed,
+    TimedData,
     combined,
     ends_of,
     joined,
@@ -51,7 +51,7 @@ _NO_TIME = Var("spaseq_no_time")
 """A variable that no query has, so that it has no value."""
 
 
-def evaluate(pattern: Pattern, scene: Scene) -> Found:
+def evaluate(pattern: Pattern, scene: TimedData) -> Found:
     """The set of solutions of a pattern."""
     match pattern:
         case Bgp(triples):
@@ -108,13 +108,13 @@ def _rows(variables: tuple[Var, ...], rows: tuple[tuple[Term | None, ...], ...])
         yield Timed(frozenset(bound), None)
 
 
-def _fits(solution: Timed, scene: Scene) -> bool:
+def _fits(solution: Timed, scene: TimedData) -> bool:
     """Whether a solution agrees with the one that an EXISTS is tested for."""
     return all(scene.seed.get(name, term) == term for name, term in solution.mapping)
 
 
 def _graph(
-    name: Var | Constant, inner: Pattern, scene: Scene
+    name: Var | Constant, inner: Pattern, scene: TimedData
 ) -> Iterator[tuple[Timed, frozenset[Occurrence]]]:
     """Registered graphs only, each on its own, without time."""
     for iri, triples in scene.graphs.items():
@@ -128,7 +128,7 @@ def _graph(
 
 
 def _extended(
-    found: Found, variable: Var, expression: Expression, scene: Scene
+    found: Found, variable: Var, expression: Expression, scene: TimedData
 ) -> Iterator[tuple[Timed, frozenset[Occurrence]]]:
     for solution, used in found.items():
         term = value(expression, solution, scene)
@@ -142,7 +142,7 @@ def _extended(
 
 
 def _left_join(
-    left: Found, right: Found, condition: Expression | None, scene: Scene
+    left: Found, right: Found, condition: Expression | None, scene: TimedData
 ) -> Iterator[tuple[Timed, frozenset[Occurrence]]]:
     """A partner of ``(μ, I)`` ends when it ends or before."""
     for solution, used in left.items():
@@ -153,7 +153,7 @@ def _left_join(
             yield solution, used
 
 
-def _interval_join(pattern: IntervalJoin, scene: Scene) -> Iterator[tuple[Timed, frozenset[Occurrence]]]:
+def _interval_join(pattern: IntervalJoin, scene: TimedData) -> Iterator[tuple[Timed, frozenset[Occurrence]]]:
     left, right = evaluate(pattern.left, scene), evaluate(pattern.right, scene)
     match pattern.relation:
         case Relation.SEQ | Relation.OPTIONALSEQ:
@@ -184,7 +184,7 @@ def _equal(left: Timed, right: Timed) -> bool:
 
 
 def _partners(
-    solution: Timed, others: Found, condition: Expression | None, scene: Scene
+    solution: Timed, others: Found, condition: Expression | None, scene: TimedData
 ) -> Iterator[tuple[Timed, Timed, frozenset[Occurrence]]]:
     """The compatible ones, with the combination, whose interval the condition reads."""
     for other, more in others.items():
@@ -223,7 +223,7 @@ def _removed(solution: Timed, others: Found) -> bool:
 # --- groups (2.5) and LIMIT (2.6) ---------------------------------------------------------------
 
 
-def _grouped(pattern: Group, scene: Scene) -> Iterator[tuple[Timed, frozenset[Occurrence]]]:
+def _grouped(pattern: Group, scene: TimedData) -> Iterator[tuple[Timed, frozenset[Occurrence]]]:
     """A row for each group and each instant at which one of its solutions ends, over all that ended by then."""
     found = evaluate(pattern.pattern, scene)
     groups: dict[frozenset[tuple[str, Term]], list[Timed]] = {}
@@ -240,7 +240,7 @@ def _grouped(pattern: Group, scene: Scene) -> Iterator[tuple[Timed, frozenset[Oc
             yield Timed(mapping, interval), frozenset().union(*(found[member] for member in own))
 
 
-def _aggregate(expression: Expression, members: list[Timed], scene: Scene) -> Term | None:
+def _aggregate(expression: Expression, members: list[Timed], scene: TimedData) -> Term | None:
     """The value of an aggregate over members; the time functions in it read each member's interval."""
     assert isinstance(expression, Aggregate)
     if expression.operand is None:
@@ -252,7 +252,7 @@ def _aggregate(expression: Expression, members: list[Timed], scene: Scene) -> Te
     return solutions(Group(Values((Var("each"),), rows), (), ((Var("all"), over),)))[0].get("all")
 
 
-def _counted(pattern: Pattern, scene: Scene) -> list[tuple[Timed, frozenset[Occurrence]]]:
+def _counted(pattern: Pattern, scene: TimedData) -> list[tuple[Timed, frozenset[Occurrence]]]:
     """The solutions of a sub-SELECT in the order in which LIMIT counts them."""
     names = None
     while isinstance(pattern, (Distinct, Project)):
@@ -266,7 +266,7 @@ def _counted(pattern: Pattern, scene: Scene) -> list[tuple[Timed, frozenset[Occu
     return list(merged((s if names is None else projected(s, names), found[s]) for s in rows).items())
 
 
-def in_order(found: list[Timed], keys: tuple[OrderKey, ...], scene: Scene) -> list[Timed]:
+def in_order(found: list[Timed], keys: tuple[OrderKey, ...], scene: TimedData) -> list[Timed]:
     """By end, then as ORDER BY says; what is left open by start and text, to be the same each time."""
     ordered = sorted(found, key=_text)
     if keys:
@@ -289,13 +289,13 @@ def _text(solution: Timed) -> tuple[float, tuple[int, int], list[tuple[str, str]
 # --- expressions (2.4) --------------------------------------------------------------------------
 
 
-def passes(condition: Expression, solution: Timed, scene: Scene) -> bool:
+def passes(condition: Expression, solution: Timed, scene: TimedData) -> bool:
     """Whether a condition is true of a solution; an error is false."""
     grounded = _grounded(condition, solution, scene)
     return _holds(grounded, _read(grounded, solution, scene.seed))
 
 
-def value(expression: Expression, solution: Timed, scene: Scene) -> Term | None:
+def value(expression: Expression, solution: Timed, scene: TimedData) -> Term | None:
     """The value of an expression for a solution; an error is None."""
     grounded = _grounded(expression, solution, scene)
     return _value(grounded, _read(grounded, solution, scene.seed))
@@ -308,7 +308,7 @@ def _read(expression: Expression, solution: Timed, seed: Mapping[str, Term]) -> 
     return frozenset((name, term) for name, term in known.items() if name in names)
 
 
-def _grounded(node: Expression, solution: Timed, scene: Scene) -> Expression:
+def _grounded(node: Expression, solution: Timed, scene: TimedData) -> Expression:
     """The expression with constants for the time functions and for EXISTS."""
     match node:
         case Call(name) if name in TIME_FUNCTIONS:

@@ -34,7 +34,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Occurrence:
+class StepOccurrence:
     """A timed mapping of an element at one instant: ``(μ, τ, τ)`` and the events behind it."""
 
     time: int

@@ -24,9 +24,9 @@ from spaseq.reference.runs import (
     Guard,
     Item,
     Numbered,
-    Occurrence,
     Path,
     Run,
+    StepOccurrence,
     Taken,
     compatible,
 )
@@ -47,10 +47,10 @@ class Scene:
     key: Solution
     end: int | None = None
 
-    def occurrences(self, element: Element) -> list[Occurrence]:
+    def occurrences(self, element: Element) -> list[StepOccurrence]:
         """``⟦Ψ⟧``: GPM, conjunction and disjunction, before their stateful parts (1.2, 1.3)."""
         return [
-            Occurrence(time, mapping, taken)
+            StepOccurrence(time, mapping, taken)
             for choice in choices(element)
             for time in sorted({row.event.time for row in self.rows[choice[0].name]})
             for taken in product(*(self._at(time, gpm) for gpm in self._as_written(choice)))
@@ -127,7 +127,7 @@ def follow(
     ]
 
 
-def combines(scene: Scene, run: Run, occurrence: Occurrence, flat: Flat) -> Run | None:
+def combines(scene: Scene, run: Run, occurrence: StepOccurrence, flat: Flat) -> Run | None:
     """The two combined, if the occurrence is later, in the gap, compatible, and the stateful parts hold."""
     passed = occurrence.time - run.last
     if passed <= 0 or passed < flat.gap.after:
@@ -140,9 +140,9 @@ def combines(scene: Scene, run: Run, occurrence: Occurrence, flat: Flat) -> Run 
 def _selected(
     scene: Scene,
     run: Run,
-    chosen: Occurrence,
+    chosen: StepOccurrence,
     operator: Contiguity | None,
-    candidates: list[Occurrence],
+    candidates: list[StepOccurrence],
     flat: Flat,
 ) -> bool:
     match operator:
@@ -193,7 +193,7 @@ def _end_of(scene: Scene, run: Run, guard: Guard) -> int:
 # --- joining an occurrence to a run -------------------------------------------------------------
 
 
-def combine(scene: Scene, run: Run, occurrence: Occurrence, flat: Flat) -> Run | None:
+def combine(scene: Scene, run: Run, occurrence: StepOccurrence, flat: Flat) -> Run | None:
     """``μ₁ ∪ μ₂`` if the two are compatible and the stateful parts of the step hold on it (1.3, 1.4)."""
     step, homes = flat.step, dict(scene.query.homes)
     before = _still_bound(run, flat.path, homes)

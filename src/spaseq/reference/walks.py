@@ -19,13 +19,22 @@ from spaseq.algebra.patterns import (
     may_be_empty,
 )
 from spaseq.algebra.scope import triple_variables
-from spaseq.reference.timed import Found, Interval, Occurrence, Scene, Timed, hull, joined, merged
+from spaseq.reference.timed_solutions import (
+    Found,
+    Interval,
+    Occurrence,
+    Timed,
+    TimedData,
+    hull,
+    joined,
+    merged,
+)
 
 Walks: TypeAlias = dict[tuple[Term, Term, Interval], frozenset[Occurrence]]
 """From where, to where, when: what a path relates by at least one triple."""
 
 
-def basic(triples: tuple[TriplePattern, ...], scene: Scene) -> Found:
+def basic(triples: tuple[TriplePattern, ...], scene: TimedData) -> Found:
     """Every triple pattern at its own time; each path that may be empty once with and once without edges."""
     names = {name for triple in triples for name in triple_variables(triple)}
     begin = Timed(frozenset((n, t) for n, t in scene.seed.items() if n in names), None)
@@ -50,7 +59,7 @@ def _optional(triple: TriplePattern) -> bool:
     return not isinstance(triple.predicate, (Var, Constant)) and may_be_empty(triple.predicate)
 
 
-def _without_edges(paths: list[TriplePattern], found: Found, scene: Scene) -> Found:
+def _without_edges(paths: list[TriplePattern], found: Found, scene: TimedData) -> Found:
     """Each path relates a term to itself: one that something else binds, or else any of the background."""
     bound = {name for solution in found for name, _ in solution.mapping}
     left = list(paths)
@@ -74,7 +83,7 @@ def _without_edges(paths: list[TriplePattern], found: Found, scene: Scene) -> Fo
     return found
 
 
-def _matches(triple: TriplePattern, scene: Scene) -> Found:
+def _matches(triple: TriplePattern, scene: TimedData) -> Found:
     """The solutions of one triple pattern that use a triple."""
     nodes: tuple[Var | Constant, ...]
     facts: Iterable[tuple[tuple[Term, ...], Interval, frozenset[Occurrence]]]
@@ -101,7 +110,7 @@ def _bound(nodes: tuple[Var | Constant, ...], terms: tuple[Term, ...]) -> frozen
 # --- paths --------------------------------------------------------------------------------------
 
 
-def _walks(path: Path, scene: Scene) -> Walks:
+def _walks(path: Path, scene: TimedData) -> Walks:
     """What a path relates by at least one triple, each edge at its own time."""
     found: Walks = {}
     match path:

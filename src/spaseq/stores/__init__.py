@@ -1,6 +1,6 @@
 """Object stores and Hadoop file systems: places named by a URI, used in the way paths of this machine are."""
 
-from spaseq.stores.places import (
+from spaseq.stores.store_paths import (
     Place,
     StoreFile,
     StorePath,

@@ -10,6 +10,7 @@ from typing import assert_never
 import numpy as np
 from pyoxigraph import NamedNode
 
+from spaseq.algebra.by_place import by_place
 from spaseq.algebra.expressions import Aggregate, Constant, Exists, Expression, Term, Var, conjuncts
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
@@ -48,7 +49,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.groups import GroupView
-from spaseq.windowed.inputs import Input, by_place, window_triples
+from spaseq.windowed.inputs import Input, window_triples
 from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
 from spaseq.windowed.report import outer_operators
 from spaseq.windowed.timed import Ids, TimedRows

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.row_numbers import RowNumbers
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import Ids, Longs, Mask, RowNumbers, Rows, order_by
+from spaseq.windowed.timed import Ids, Longs, Mask, Rows, order_by
 
 
 @dataclass(slots=True)

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spaseq.algebra.by_place import EVERYTHING
 from spaseq.algebra.scope import visible
 from spaseq.algebra.windows import Emission, WindowQuery
+from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.row_numbers import id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.settings import settings
 from spaseq.windowed.build import ViewBuilder
 from spaseq.windowed.evaluations import Evaluations, Longs, Period
-from spaseq.windowed.inputs import EVERYTHING, Input
-from spaseq.windowed.keeping import Keeper
+from spaseq.windowed.inputs import Input
 from spaseq.windowed.report import Reported, Reporter, outer_operators
-from spaseq.windowed.timed import id_matrix
 
 
 @dataclass(frozen=True, slots=True)

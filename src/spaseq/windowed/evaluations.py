@@ -25,8 +25,8 @@ from spaseq.algebra.windows import (
     Unit,
     WindowBody,
 )
+from spaseq.columnar.keeping import Keeper
 from spaseq.temporal.instants import FOREVER
-from spaseq.windowed.keeping import Keeper
 
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]

@@ -7,29 +7,26 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from spaseq.algebra.expressions import Aggregate, Expression, Var
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.row_numbers import KeyIndex, RowNumbers, by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.totals import RunningTotals, Totals
 from spaseq.model.packing import Damaged
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.extremes import extremes
-from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.timed import (
     Changes,
     Counting,
     Counts,
     Held,
     Ids,
-    KeyIndex,
     Longs,
     Mask,
-    RowNumbers,
     Rows,
     TimedRows,
-    by_name,
-    id_matrix,
     lasting,
     order_by,
 )
-from spaseq.windowed.totals import RunningTotals, Totals
 from spaseq.windowed.views import View
 
 

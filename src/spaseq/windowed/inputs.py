@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from pyoxigraph import NamedNode
 
+from spaseq.algebra.by_place import EVERYTHING, PLACES, by_place
 from spaseq.algebra.expressions import Call, Constant, Expression, Var, walk
 from spaseq.algebra.patterns import Bgp, Graph, Node, Pattern, TriplePattern
 from spaseq.algebra.scope import pattern_expressions, sub_patterns
 from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
 from spaseq.columnar.needs import exists_patterns, needed_predicates
-
-_PLACES: Final = ("s", "p", "o")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,20 +43,6 @@ class Input:
     def names(self) -> tuple[str, ...]:
         """The names of its variables."""
         return tuple(dict.fromkeys(node.name for node in self.nodes if isinstance(node, Var)))
-
-
-EVERYTHING: Final = TriplePattern(Var("s"), Var("p"), Var("o"))
-
-
-def by_place(triple: TriplePattern) -> TriplePattern:
-    """A triple pattern without path with names by place for its variables, so that equal ones are one."""
-    names: dict[str, Var] = {}
-    nodes: list[Node] = []
-    for place, node in zip(_PLACES, (triple.subject, triple.predicate, triple.object), strict=True):
-        assert isinstance(node, (Var, Constant))
-        nodes.append(names.setdefault(node.name, Var(place)) if isinstance(node, Var) else node)
-    subject, predicate, obj = nodes
-    return TriplePattern(subject, predicate, obj)
 
 
 def triples_for(triple: TriplePattern) -> tuple[TriplePattern, ...]:
@@ -109,6 +93,6 @@ def _dated(expression: Expression) -> Iterator[TriplePattern]:
         if isinstance(node, Call) and node.name == "TIMESTAMP":
             subject, predicate, obj = (
                 argument if isinstance(argument, Constant) else Var(place)
-                for place, argument in zip(_PLACES, node.arguments, strict=True)
+                for place, argument in zip(PLACES, node.arguments, strict=True)
             )
             yield TriplePattern(subject, predicate, obj)

@@ -12,8 +12,10 @@ from spaseq.algebra.expressions import Term, Var
 from spaseq.algebra.patterns import Pattern
 from spaseq.algebra.scope import certainly_bound, in_scope
 from spaseq.columnar.frame import Frame
+from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.row_numbers import by_name, id_matrix
 from spaseq.columnar.solve import solve
 from spaseq.columnar.table import Table
 from spaseq.columnar.views import NEVER, Views
@@ -23,8 +25,7 @@ from spaseq.settings import settings
 from spaseq.temporal.instants import XSD, format_instant
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.inputs import Input
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import Ids, Longs, TimedRows, by_name, id_matrix, lasting
+from spaseq.windowed.timed import Ids, Longs, TimedRows, lasting
 from spaseq.windowed.views import View
 
 _DATE_TIME = NamedNode(XSD + "dateTime")

@@ -10,11 +10,12 @@ import numpy as np
 from spaseq.algebra.events import AskForm, Form
 from spaseq.algebra.patterns import Distinct, OrderBy, Pattern, Project, Slice
 from spaseq.algebra.windows import Emission
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.row_numbers import by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.table import Table
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows, by_name, id_matrix
+from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.row_numbers import KeyIndex, keys_of
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import Ids, KeyIndex, Rows, TimedRows, keys_of
+from spaseq.windowed.timed import Ids, Rows, TimedRows
 
 
 class RowTable(Keeper):

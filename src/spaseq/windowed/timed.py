@@ -7,16 +7,17 @@ A row is there from the evaluation ``since`` on, with its weight, until one of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.row_numbers import RowNumbers, id_matrix
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.keeping import Keeper
 
 Ids = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -56,20 +57,6 @@ class TimedRows:
         return id_matrix(self.columns, names, len(self))
 
 
-def id_matrix(columns: Mapping[str, Ids], names: Sequence[str], count: int) -> Ids:
-    """Some columns side by side; one that is missing is unbound."""
-    found = np.zeros((count, len(names)), np.int32)
-    for at, name in enumerate(names):
-        if name in columns:
-            found[:, at] = columns[name]
-    return found
-
-
-def by_name(ids: Ids, names: Sequence[str]) -> dict[str, Ids]:
-    """Columns by name."""
-    return {name: ids[:, place] for place, name in enumerate(names)}
-
-
 def no_rows(names: Sequence[str], windows: int) -> TimedRows:
     """No row, with these columns."""
     nothing = np.zeros(0, np.int64)
@@ -99,118 +86,6 @@ def stacked(parts: Sequence[TimedRows]) -> TimedRows:
         np.concatenate([part.since for part in full]),
         np.concatenate([part.ends for part in full]),
     )
-
-
-# --- keys -----------------------------------------------------------------------------------------
-
-_MIX: Final = np.uint64(0x9E3779B97F4A7C15)
-_SHIFT: Final = np.uint64(29)
-
-
-def keys_of(ids: Ids) -> Longs:
-    """A number per row of ids: exact for up to two columns, for more a hash whose finds must be compared."""
-    if ids.shape[1] == 0:
-        return np.zeros(len(ids), np.int64)
-    if ids.shape[1] == 1:
-        return ids[:, 0].astype(np.int64)
-    packed = (ids[:, 0].astype(np.int64) << 32) | ids[:, 1]
-    if ids.shape[1] == 2:
-        return packed
-    mixed = packed.astype(np.uint64)
-    for column in range(2, ids.shape[1]):
-        mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX + ids[:, column].astype(np.uint64)
-    return (mixed ^ (mixed >> _SHIFT)).astype(np.int64)
-
-
-class KeyIndex:
-    """The rows of a growing table by key: sorted runs, each at most half as long as the one before it."""
-
-    def __init__(self) -> None:
-        self._runs: list[tuple[Longs, Rows]] = []
-
-    def add(self, keys: Longs, first: int) -> None:
-        """Index further rows, numbered from ``first`` on."""
-        if not len(keys):
-            return
-        order = np.argsort(keys)
-        self._runs.append((keys[order], order + first))
-        while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
-            (left, left_rows), (right, right_rows) = self._runs[-2:]
-            both, rows = np.concatenate([left, right]), np.concatenate([left_rows, right_rows])
-            order = np.argsort(both, kind="stable")
-            self._runs[-2:] = [(both[order], rows[order])]
-
-    def find(self, keys: Longs) -> tuple[Rows, Rows]:
-        """The pairs of (position among the keys asked for, row) with equal keys."""
-        asked, found = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
-        for known, rows in self._runs:
-            start = np.searchsorted(known, keys)
-            many = np.searchsorted(known, keys, side="right") - start
-            total = int(many.sum())
-            if not total:
-                continue
-            asked.append(np.repeat(np.arange(len(keys)), many))
-            places = np.arange(total) + np.repeat(start - (np.cumsum(many) - many), many)
-            found.append(rows[places])
-        return np.concatenate(asked), np.concatenate(found)
-
-
-class RowNumbers(Keeper):
-    """Numbers rows of ids: equal rows have one number, for as long as they are kept."""
-
-    IDS = ("ids",)
-
-    def __init__(self, width: int) -> None:
-        self._index = KeyIndex()
-        self.ids = np.zeros((0, width), np.int32)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def number(self, ids: Ids) -> Rows:
-        """The numbers of some rows; new ones are numbered on."""
-        if not len(ids):
-            return np.zeros(0, np.intp)
-        keys = keys_of(ids)
-        order = np.argsort(keys)
-        ordered_keys = keys[order]
-        fresh = np.ones(len(ids), np.bool_)
-        fresh[1:] = ordered_keys[1:] != ordered_keys[:-1]
-        if ids.shape[1] > 2:
-            ordered = ids[order]
-            differ = (ordered[1:] != ordered[:-1]).any(axis=1)
-            if (differ & ~fresh[1:]).any():  # different rows with the same hash
-                order = np.lexsort((*ids.T, keys))
-                ordered = ids[order]
-                differ = (ordered[1:] != ordered[:-1]).any(axis=1)
-            fresh[1:] = differ
-        first = order[fresh]
-        distinct, distinct_keys = ids[first], keys[first]
-        numbers = np.full(len(distinct), -1, np.intp)
-        asked, found = self._index.find(distinct_keys)
-        if distinct.shape[1] > 2:
-            same = (distinct[asked] == self.ids[found]).all(axis=1)
-            asked, found = asked[same], found[same]
-        numbers[asked] = found
-        new = np.flatnonzero(numbers < 0)
-        numbers[new] = len(self.ids) + np.arange(len(new))
-        self._index.add(distinct_keys[new], len(self.ids))
-        self.ids = np.concatenate([self.ids, distinct[new]])
-        result = np.empty(len(ids), np.intp)
-        result[order] = numbers[np.cumsum(fresh) - 1]
-        return result
-
-    def keep(self, kept: Mask) -> Rows:
-        """Forget the others; the result gives for every old number the new one, -1 for a forgotten one."""
-        moved = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.intp)
-        self.ids = self.ids[kept]
-        self.rebuild()
-        return moved
-
-    def rebuild(self) -> None:
-        """Index the rows anew."""
-        self._index = KeyIndex()
-        self._index.add(keys_of(self.ids), 0)
 
 
 # --- changes --------------------------------------------------------------------------------------

@@ -7,17 +7,18 @@ there at all (DISTINCT) or on all rows together (aggregates) looks at every chan
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from spaseq.algebra.expressions import Expression
+from spaseq.columnar.keeping import Followed, Keeper
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.row_numbers import by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.keeping import Keeper
 from spaseq.windowed.row_table import RowTable
 from spaseq.windowed.timed import (
     NO_END,
@@ -27,51 +28,24 @@ from spaseq.windowed.timed import (
     Mask,
     Rows,
     TimedRows,
-    by_name,
-    id_matrix,
     lasting,
     no_rows,
     stacked,
 )
 
 
-class View(Keeper, ABC):
-    """The solutions of a pattern, followed over the evaluations.
+class View(Followed[Period, TimedRows]):
+    """The solutions of a pattern, followed over the evaluations: a step gives the rows that appear, or are taken back.
 
     ``names`` are its variables, ``certain`` those that every solution binds.
     """
 
     names: tuple[str, ...]
     certain: frozenset[str]
-    _period: Period | None = None
-    _rows: TimedRows
-
-    def step(self, period: Period) -> TimedRows:
-        """The rows that appear, or are taken back, at these evaluations; computed once, whoever asks."""
-        if self._period is not period:
-            self._rows = self._step(period)
-            self._period = period
-        return self._rows
-
-    @abstractmethod
-    def _step(self, period: Period) -> TimedRows: ...
 
     @abstractmethod
     def parts(self) -> tuple[View, ...]:
         """The views it reads."""
-
-    def all_views(self) -> Iterator[View]:
-        """This view and all that it reads, each once."""
-        seen: dict[int, View] = {}
-
-        def visit(view: View) -> None:
-            if id(view) not in seen:
-                seen[id(view)] = view
-                for part in view.parts():
-                    visit(part)
-
-        visit(self)
-        yield from seen.values()
 
 
 # --- leaves ---------------------------------------------------------------------------------------

@@ -10,10 +10,10 @@ import pytest
 from pyoxigraph import Literal, NamedNode
 
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.totals import RunningTotals
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.extremes import least
 from spaseq.windowed.timed import FAR
-from spaseq.windowed.totals import RunningTotals
 
 DOUBLE = NamedNode("http://www.w3.org/2001/XMLSchema#double")
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from spaseq.algebra.intervals import Policy
 from spaseq.algebra.patterns import Relation
-from spaseq.intervals.expressions import Test
-from spaseq.intervals.rows import (
+from spaseq.columnar.keeping import Keeper
+from spaseq.intervals.interval_rows import (
     LAST,
     NEVER_ENDED,
     Ids,
@@ -23,8 +23,8 @@ from spaseq.intervals.rows import (
     no_rows,
     stacked,
 )
-from spaseq.intervals.views import SolutionView, TimeStep
-from spaseq.windowed.keeping import Keeper
+from spaseq.intervals.solution_views import SolutionView, TimeStep
+from spaseq.intervals.timed_expressions import Test
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -104,3 +105,41 @@ class Keeper:
 
     def check(self) -> None:
         """Raise `Damaged` if what was loaded cannot be: references that lead nowhere."""
+
+
+Step = TypeVar("Step")
+Found = TypeVar("Found")
+
+
+class Followed(Keeper, ABC, Generic[Step, Found]):
+    """A part of a query that is followed step by step: what it gives at a step is computed once, whoever asks."""
+
+    _stepped: Step | None = None
+    _at_step: Found
+
+    def step(self, current: Step) -> Found:
+        """What is new at a step."""
+        if self._stepped is not current:
+            self._at_step = self._step(current)
+            self._stepped = current
+        return self._at_step
+
+    @abstractmethod
+    def _step(self, current: Step) -> Found: ...
+
+    @abstractmethod
+    def parts(self) -> tuple[Followed[Step, Found], ...]:
+        """What it reads."""
+
+    def all_views(self) -> Iterator[Any]:
+        """This one and all that it reads, each once; they are of the same family."""
+        seen: dict[int, Followed[Step, Found]] = {}
+
+        def visit(view: Followed[Step, Found]) -> None:
+            if id(view) not in seen:
+                seen[id(view)] = view
+                for part in view.parts():
+                    visit(part)
+
+        visit(self)
+        yield from seen.values()

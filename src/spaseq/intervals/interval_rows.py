@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.row_numbers import by_name, id_matrix, keys_of
 from spaseq.settings import settings
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import by_name, id_matrix, keys_of
 
 Ids = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]

@@ -12,9 +12,9 @@ from typing import Final
 
 import numpy as np
 
+from spaseq.columnar.row_numbers import Ids, Longs, Mask, Rows
 from spaseq.columnar.rows import RowEvaluator, Summands
 from spaseq.settings import settings
-from spaseq.windowed.timed import Ids, Longs, Mask, Rows
 
 _FIXED: Final = 6
 """Columns of an operand besides the digits of its doubles: values, errors, decimals, doubles, others, and the exact sum."""

@@ -44,7 +44,7 @@ Found: TypeAlias = dict[Timed, frozenset[Occurrence]]
 
 
 @dataclass(frozen=True)
-class Scene:
+class TimedData:
     """What patterns are evaluated over; ``seed`` is the solution that an EXISTS is tested for.
 
     ``terms`` are those of the registered graphs, which a path without edges may relate to themselves; what rules add to the

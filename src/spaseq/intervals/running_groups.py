@@ -7,8 +7,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from spaseq.algebra.expressions import Aggregate, Expression, Var
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.row_numbers import RowNumbers, by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.intervals.rows import (
+from spaseq.columnar.totals import RunningTotals
+from spaseq.intervals.interval_rows import (
     LAST,
     NEVER_ENDED,
     NEVER_STARTED,
@@ -20,11 +23,8 @@ from spaseq.intervals.rows import (
     Rows,
     no_rows,
 )
-from spaseq.intervals.views import SolutionView, TimeStep
+from spaseq.intervals.solution_views import SolutionView, TimeStep
 from spaseq.model.packing import Damaged
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import RowNumbers, by_name, id_matrix
-from spaseq.windowed.totals import RunningTotals
 
 Wanted = list[tuple[str, int | None]]
 """The aggregates that running totals give: a name and the number of an operand, none for the rows themselves."""

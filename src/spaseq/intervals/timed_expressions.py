@@ -10,13 +10,13 @@ from pyoxigraph import Literal
 
 from spaseq.algebra.expressions import Expression
 from spaseq.algebra.scope import expression_variables
+from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.intervals.rows import Ids, IntervalRows, Mask
-from spaseq.windowed.keeping import Keeper
+from spaseq.intervals.interval_rows import Ids, IntervalRows, Mask
 
 if TYPE_CHECKING:
-    from spaseq.intervals.joins import Partners
-    from spaseq.intervals.views import SolutionView, TimeStep
+    from spaseq.intervals.interval_joins import Partners
+    from spaseq.intervals.solution_views import SolutionView, TimeStep
 
 DURATION: Final = "#duration"
 START: Final = "#start"

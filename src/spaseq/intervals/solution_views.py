@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from spaseq.intervals.expressions import Test
-from spaseq.intervals.rows import (
+from spaseq.columnar.keeping import Followed, Keeper
+from spaseq.columnar.row_numbers import by_name
+from spaseq.intervals.interval_rows import (
     Ids,
     IntervalRows,
     SolutionSet,
@@ -16,8 +17,7 @@ from spaseq.intervals.rows import (
     stacked,
     timeless,
 )
-from spaseq.windowed.keeping import Keeper
-from spaseq.windowed.timed import by_name
+from spaseq.intervals.timed_expressions import Test
 
 TRACE: Final = "#occurrence"
 
@@ -43,42 +43,17 @@ class TimeStep:
     horizon: int
 
 
-class SolutionView(Keeper, ABC):
+class SolutionView(Followed[TimeStep, IntervalRows]):
     """The solutions of a pattern. ``names`` are its variables, ``certain`` those that every solution binds."""
 
     names: tuple[str, ...]
     certain: frozenset[str]
     waits: bool = False
     """Whether it needs to know everything that ends at an instant before it says what ends there."""
-    _round: TimeStep | None = None
-    _rows: IntervalRows
-
-    def step(self, current: TimeStep) -> IntervalRows:
-        """The new solutions; computed once, whoever asks."""
-        if self._round is not current:
-            self._rows = self._step(current)
-            self._round = current
-        return self._rows
-
-    @abstractmethod
-    def _step(self, current: TimeStep) -> IntervalRows: ...
 
     @abstractmethod
     def parts(self) -> tuple[SolutionView, ...]:
         """The views it reads."""
-
-    def all_views(self) -> Iterator[SolutionView]:
-        """This view and all that it reads, each once."""
-        seen: dict[int, SolutionView] = {}
-
-        def visit(view: SolutionView) -> None:
-            if id(view) not in seen:
-                seen[id(view)] = view
-                for part in view.parts():
-                    visit(part)
-
-        visit(self)
-        yield from seen.values()
 
 
 # --- leaves ---------------------------------------------------------------------------------------

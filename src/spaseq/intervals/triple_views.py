@@ -10,9 +10,10 @@ from typing import Final
 
 import numpy as np
 
+from spaseq.algebra.by_place import EVERYTHING
 from spaseq.algebra.expressions import Call, Constant, Exists, Expression, In, Or, Unary, Var, rebuild
 from spaseq.algebra.intervals import Policy
-from spaseq.algebra.paths import may_be_empty, proper_walks
+from spaseq.algebra.path_lengths import may_be_empty, proper_walks
 from spaseq.algebra.patterns import (
     Bgp,
     Graph,
@@ -32,12 +33,10 @@ from spaseq.algebra.scope import expression_variables, in_scope, lowered
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.intervals.bounds import over_columns
 from spaseq.intervals.correlated import seen_from
-from spaseq.intervals.expressions import Test, TimedEvaluator
-from spaseq.intervals.joins import JoinedSolutions, Partners, RowColumns
-from spaseq.intervals.rows import Ids
+from spaseq.intervals.interval_joins import JoinedSolutions, Partners, RowColumns
+from spaseq.intervals.interval_rows import Ids
 from spaseq.intervals.schema import Schema, as_it_is, whole_background
-from spaseq.intervals.traces import TracedWalkView, Tracer
-from spaseq.intervals.views import (
+from spaseq.intervals.solution_views import (
     TRACE,
     CopyView,
     FilteredSolutions,
@@ -50,9 +49,10 @@ from spaseq.intervals.views import (
     UnitedSolutions,
     is_trace,
 )
+from spaseq.intervals.timed_expressions import Test, TimedEvaluator
+from spaseq.intervals.traces import TracedWalkView, Tracer
 from spaseq.intervals.walks import FROM, TO, WalkView
 from spaseq.model.dictionary import TermDictionary
-from spaseq.windowed.inputs import EVERYTHING
 
 _HIDDEN: Final = ("#", "_:")
 """How the names of columns begin that are no variables of a solution."""

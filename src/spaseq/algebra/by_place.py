@@ -1,0 +1,23 @@
+"""Triple patterns whose variables are named by their place, so that equal ones are one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spaseq.algebra.expressions import Constant, Var
+from spaseq.algebra.patterns import Node, TriplePattern
+
+PLACES: Final = ("s", "p", "o")
+
+EVERYTHING: Final = TriplePattern(Var("s"), Var("p"), Var("o"))
+
+
+def by_place(triple: TriplePattern) -> TriplePattern:
+    """A triple pattern without path with names by place for its variables, so that equal ones are one."""
+    names: dict[str, Var] = {}
+    nodes: list[Node] = []
+    for place, node in zip(PLACES, (triple.subject, triple.predicate, triple.object), strict=True):
+        assert isinstance(node, (Var, Constant))
+        nodes.append(names.setdefault(node.name, Var(place)) if isinstance(node, Var) else node)
+    subject, predicate, obj = nodes
+    return TriplePattern(subject, predicate, obj)

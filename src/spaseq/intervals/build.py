@@ -16,6 +16,7 @@ from spaseq.algebra.expressions import (
     Term,
     Var,
     conjuncts,
+    rebuild,
 )
 from spaseq.algebra.functions import has_exists
 from spaseq.algebra.intervals import Policy
@@ -41,12 +42,13 @@ from spaseq.algebra.patterns import (
     Values,
 )
 from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
+from spaseq.algebra.substitution import is_join
 from spaseq.intervals.bounds import longest_of, over_columns, reads_time
-from spaseq.intervals.correlated import renamed
 from spaseq.intervals.interval_joins import MinusView, OptionalSolutions, Partners, RowColumns
-from spaseq.intervals.interval_rows import Ids
+from spaseq.intervals.interval_rows import Ids, IntervalRows
 from spaseq.intervals.limits import SliceView
 from spaseq.intervals.running_groups import GroupedSolutions
+from spaseq.intervals.schema import selected
 from spaseq.intervals.solution_views import (
     BoundView,
     ExtendedSolutions,
@@ -54,8 +56,10 @@ from spaseq.intervals.solution_views import (
     ProjectedSolutions,
     SolutionView,
     TimelessView,
+    TimeStep,
     UnitedSolutions,
 )
+from spaseq.intervals.substituted import Evaluate, SubstitutedPartners
 from spaseq.intervals.timed_expressions import TIMES, Test
 from spaseq.intervals.triple_views import TripleBuilder
 
@@ -239,28 +243,53 @@ class IntervalBuilder(TripleBuilder):
 
     # --- EXISTS ---------------------------------------------------------------------------------
 
-    def _partners(self, rows: RowColumns, pattern: Pattern, *, late: bool) -> Partners:
+    def _partners(self, rows: RowColumns, pattern: Pattern, *, late: bool) -> Partners | SubstitutedPartners:
         """The solutions that EXISTS looks for; filters on top of it that read the outer solution are asked of pairs."""
-        correlated: list[Expression] = []
-        own: list[Expression] = []
-        while isinstance(pattern, Filter):
-            bound = certainly_bound(pattern.pattern)
-            for each in conjuncts(pattern.condition):
+        inner, correlated, own = pattern, list[Expression](), list[Expression]()
+        while isinstance(inner, Filter):
+            bound = certainly_bound(inner.pattern)
+            for each in conjuncts(inner.condition):
                 (own if expression_variables(each) <= bound else correlated).append(each)
-            pattern = pattern.pattern
+            inner = inner.pattern
         for each in own:
-            pattern = Filter(pattern, each)
-        others = self.build_side(pattern, late=late)
-        copies: dict[str, str] = {}
+            inner = Filter(inner, each)
+        if not is_join(inner, frozenset(rows.names)) or any(map(has_exists, correlated)):
+            return self._substituted(rows, pattern, late=late)
+        others = self.build_side(inner, late=late)
+        copies: dict[str, Expression] = {}
         changed = [over_columns(each) for each in correlated]
         for name in TIMES:  # a time that the inner solution has, not the pair
             if any(name in expression_variables(each) for each in changed):
-                copies[name] = f"{name}{next(self._number)}"
-                others = ExtendedSolutions(others, copies[name], Test(Var(name), self._evaluator))
-        names = tuple(dict.fromkeys((*rows.names, *others.names)))
-        both = RowColumns(names, rows.certain | others.certain)
-        tests = [self._test(renamed(each, copies), both, late=late) for each in changed]
-        return Partners(rows, others, tests=tests)
+                copy = f"{name}{next(self._number)}"
+                copies[name] = Var(copy)
+                others = ExtendedSolutions(others, copy, Test(Var(name), self._evaluator))
+        return Partners(rows, others, tests=[self._test(_replaced(each, copies)) for each in changed])
+
+    def _substituted(self, rows: RowColumns, pattern: Pattern, *, late: bool) -> SubstitutedPartners:
+        """EXISTS that sees the outer solution otherwise than by a join."""
+        graph = self._graph_name
+
+        def made(each: Pattern) -> tuple[IntervalBuilder, SolutionView]:
+            builder = IntervalBuilder(
+                self._dictionary, self._knowledge, self._evaluator, tracer=self._tracer, policy=self._policy
+            )
+            return builder, builder.build(each if graph is None else Graph(graph, each))
+
+        def evaluation(each: Pattern) -> Evaluate:
+            builder, view = made(each)
+
+            def evaluate(new: IntervalRows, horizon: int) -> IntervalRows:
+                for triple, source in builder.occurrences.items():
+                    source.new = selected(new, triple, self._evaluator)
+                return view.step(TimeStep(horizon))
+
+            return evaluate
+
+        needed = made(pattern)[0].occurrences  # whatever is put in place of variables reads no more than this
+        read = {triple: self.occurrences.setdefault(triple, source) for triple, source in needed.items()}
+        return SubstitutedPartners(
+            rows.names, pattern, read, evaluation, self._dictionary, self._evaluator, late=late
+        )
 
     def build_side(self, pattern: Pattern, *, late: bool) -> SolutionView:
         """The solutions of a pattern that stands apart."""
@@ -352,3 +381,10 @@ class IntervalBuilder(TripleBuilder):
 def ordered_by(keys: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
     """The keys of ORDER BY, over columns."""
     return tuple(replace(key, expression=over_columns(key.expression)) for key in keys)
+
+
+def _replaced(expression: Expression, by: Mapping[str, Expression]) -> Expression:
+    """An expression with others in the place of some variables."""
+    if isinstance(expression, Var):
+        return by.get(expression.name, expression)
+    return rebuild(expression, lambda part: _replaced(part, by)) if by else expression

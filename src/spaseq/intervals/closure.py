@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from pyoxigraph import BlankNode
 
+from spaseq.algebra.by_place import PLACES as PLACES
 from spaseq.algebra.expressions import And, Call, Constant, Unary, Var
 from spaseq.algebra.functions import has_exists
 from spaseq.algebra.intervals import Rule
@@ -37,7 +38,6 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.temporal.instants import format_instant
 
-PLACES: Final = ("s", "p", "o")
 _WELL_FORMED: Final = And(Unary("!", Call("ISLITERAL", (Var("s"),))), Call("ISIRI", (Var("p"),)))
 Given = Mapping[TriplePattern, IntervalRows]
 """New occurrences by the triple pattern, by place, that they match."""

@@ -239,7 +239,7 @@ class OptionalSolutions(SolutionView):
     ) -> None:
         self._policy = policy
         self._inner, self._partners, self._relation = rows, partners, relation
-        self.waits = relation is not Relation.OPTIONALSEQ or any(test.views for test in tests)
+        self.waits = relation is not Relation.OPTIONALSEQ or any(test.waits for test in tests)
         self._longest_pair = longest_pair
         self._longest = longest
         left, right = (partners, rows) if relation is Relation.OPTIONALSEQ else (rows, partners)
@@ -315,6 +315,11 @@ class Partners(Keeper):
         """What is read of the rows."""
         self._matching = Matching(rows, others, tests=tests, ended=True, overlapping=overlapping)
         self._table = self._matching.table(others)
+
+    @property
+    def views(self) -> tuple[SolutionView, ...]:
+        """What is read."""
+        return (self.others,)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "others", self._table

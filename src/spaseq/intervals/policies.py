@@ -15,9 +15,9 @@ from spaseq.algebra.intervals import Policy
 from spaseq.algebra.patterns import Pattern, TriplePattern
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.row_numbers import by_name
 from spaseq.intervals.build import IntervalBuilder
 from spaseq.intervals.closure import Given, Inputs
+from spaseq.intervals.history import History
 from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, IntervalRows, distinct_rows, no_rows, stacked
 from spaseq.intervals.solution_views import SolutionView, TimeStep, is_trace
 from spaseq.intervals.timed_expressions import TimedEvaluator
@@ -26,26 +26,6 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 
 _PLACES: Final = 3
-
-
-class History(Keeper):
-    """All occurrences that match a triple pattern, by place."""
-
-    IDS = ("_ids",)
-    ARRAYS = ("_start", "_end")
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
-        self.keep(no_rows(names))
-
-    @property
-    def rows(self) -> IntervalRows:
-        """All of them."""
-        return IntervalRows(by_name(self._ids, self._names), self._start, self._end)
-
-    def keep(self, rows: IntervalRows) -> None:
-        """These and no others."""
-        self._ids, self._start, self._end = rows.matrix(self._names), rows.start, rows.end
 
 
 class Consumed(Keeper):

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from pyoxigraph import NamedNode, Triple
 
-from spaseq.algebra.by_place import EVERYTHING, by_place
+from spaseq.algebra.by_place import EVERYTHING, PLACES, by_place
 from spaseq.algebra.expressions import Call, Constant, Term, Unary, Var
 from spaseq.algebra.patterns import Bgp, Node, TriplePattern
 from spaseq.algebra.scope import in_scope
@@ -28,7 +28,6 @@ Source = tuple[TriplePattern, Read]
 """A triple pattern, by place, and what its occurrences say of another one."""
 Relation = dict[Term, frozenset[Term]]
 
-_PLACES: Final = ("s", "p", "o")
 _ANY: Final = Var("any")
 BACKGROUND: Final = "urn:spaseq:background"
 
@@ -126,16 +125,17 @@ class Schema:
     ) -> Iterator[Source]:
         wanted = None if isinstance(kind, Var) else {kind.term, *self._below_class.get(kind.term, ())}
         asked = TriplePattern(subject, Constant(TYPE), kind)
+        read = by_place(TriplePattern(subject, Constant(TYPE), _ANY))
 
         def read_types(rows: IntervalRows) -> IntervalRows:
-            rows = _completed(rows, subject, Constant(TYPE), Var("o"), evaluator)
+            rows = by_places(rows, read, evaluator)
             if wanted is None:
                 return selected(entailment.with_superclasses(rows), asked, evaluator)
             found = rows.take(entailment.among(rows.columns["o"], kind, wanted))
             own = {subject.name: found.columns["s"]} if isinstance(subject, Var) else {}
             return found.with_columns(own)
 
-        yield by_place(TriplePattern(subject, Constant(TYPE), _ANY)), read_types
+        yield read, read_types
         for kinds, forward in ((self.domains, True), (self.ranges, False)):
             for predicate in sorted(kinds, key=str):
                 given = kinds[predicate] if wanted is None else kinds[predicate] & {kind.term}  # type: ignore[union-attr]
@@ -228,7 +228,7 @@ class Entailment:
         """Triples of ``rdf:type``, and those with wider classes."""
         of, wider = self._related(rows.columns["o"], "classes", self._schema.classes)
         more = rows.take(of)
-        return stacked([rows, more.with_columns({**more.columns, "o": wider})], _PLACES)
+        return stacked([rows, more.with_columns({**more.columns, "o": wider})], PLACES)
 
     def instances(self, rows: IntervalRows, ends: Ids, kinds: Iterable[Term]) -> IntervalRows:
         """Every end as an instance of every class."""
@@ -237,14 +237,14 @@ class Entailment:
         for kind in kinds:
             classes = np.full(len(rows), self._dictionary.encode(kind), np.int32)
             parts.append(rows.with_columns({"s": ends, "p": kind_of, "o": classes}))
-        return stacked(parts, _PLACES)
+        return stacked(parts, PLACES)
 
     def all_of(self, rows: IntervalRows) -> IntervalRows:
         """Triples with everything that they entail."""
         found = rows
         while True:
-            grown = stacked([found, *self._entailed(found)], _PLACES)
-            grown = grown.take(distinct_rows(grown.matrix(_PLACES), grown.start, grown.end))
+            grown = stacked([found, *self._entailed(found)], PLACES)
+            grown = grown.take(distinct_rows(grown.matrix(PLACES), grown.start, grown.end))
             if len(grown) == len(found):
                 return found
             found = grown
@@ -273,15 +273,15 @@ def _variables(triple: TriplePattern) -> tuple[str, ...]:
     return in_scope(Bgp((triple,)))
 
 
-def _completed(
-    rows: IntervalRows, subject: Node, predicate: Node, obj: Node, evaluator: TimedEvaluator
-) -> IntervalRows:
-    """Rows by place with a column for each place."""
-    columns = dict(rows.columns)
-    for place, node in zip(_PLACES, (subject, predicate, obj), strict=True):
-        if place not in columns:
-            assert isinstance(node, Constant)
+def by_places(rows: IntervalRows, triple: TriplePattern, evaluator: TimedEvaluator) -> IntervalRows:
+    """What matches a triple pattern by place, as whole triples: a column for each place."""
+    columns: dict[str, Ids] = {}
+    for place, node in zip(PLACES, (triple.subject, triple.predicate, triple.object), strict=True):
+        if isinstance(node, Constant):
             columns[place] = np.full(len(rows), evaluator.rows.constant(node.term), np.int32)
+        else:
+            assert isinstance(node, Var)
+            columns[place] = rows.columns[node.name]
     return rows.with_columns(columns)
 
 
@@ -289,7 +289,7 @@ def selected(rows: IntervalRows, triple: TriplePattern, evaluator: TimedEvaluato
     """The solutions of a triple pattern among triples by place."""
     found: dict[str, Ids] = {}
     kept = np.ones(len(rows), np.bool_)
-    for place, node in zip(_PLACES, (triple.subject, triple.predicate, triple.object), strict=True):
+    for place, node in zip(PLACES, (triple.subject, triple.predicate, triple.object), strict=True):
         column = rows.columns[place]
         if isinstance(node, Constant):
             kept &= column == evaluator.rows.constant(node.term)

@@ -154,7 +154,7 @@ class FilteredSolutions(SolutionView):
 
     def __init__(self, inner: SolutionView, test: Test) -> None:
         self._inner, self._test = inner, test
-        self.waits = bool(test.views)
+        self.waits = test.waits
         self.names, self.certain = inner.names, inner.certain
 
     def parts(self) -> tuple[SolutionView, ...]:
@@ -192,7 +192,7 @@ class ExtendedSolutions(SolutionView):
 
     def __init__(self, inner: SolutionView, name: str, test: Test) -> None:
         self._inner, self._name, self._test = inner, name, test
-        self.waits = bool(test.views)
+        self.waits = test.waits
         self.names, self.certain = (*inner.names, name), inner.certain
 
     def parts(self) -> tuple[SolutionView, ...]:

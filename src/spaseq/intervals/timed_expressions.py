@@ -17,6 +17,7 @@ from spaseq.intervals.interval_rows import Ids, IntervalRows, Mask
 if TYPE_CHECKING:
     from spaseq.intervals.interval_joins import Partners
     from spaseq.intervals.solution_views import SolutionView, TimeStep
+    from spaseq.intervals.substituted import SubstitutedPartners
 
 DURATION: Final = "#duration"
 START: Final = "#start"
@@ -59,7 +60,10 @@ class Test(Keeper):
     """An expression over solutions, with what its EXISTS look for: each is a column that says whether there is a partner."""
 
     def __init__(
-        self, expression: Expression, evaluator: TimedEvaluator, exists: Mapping[str, Partners] | None = None
+        self,
+        expression: Expression,
+        evaluator: TimedEvaluator,
+        exists: Mapping[str, Partners | SubstitutedPartners] | None = None,
     ) -> None:
         self._expression, self._evaluator = expression, evaluator
         self._exists = dict(exists or {})
@@ -74,7 +78,12 @@ class Test(Keeper):
     @property
     def views(self) -> tuple[SolutionView, ...]:
         """What its EXISTS read."""
-        return tuple(partners.others for partners in self._exists.values())
+        return tuple(view for partners in self._exists.values() for view in partners.views)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it needs to know everything that ends with a solution."""
+        return bool(self._exists)
 
     def step(self, current: TimeStep) -> None:
         """Let the partners come."""

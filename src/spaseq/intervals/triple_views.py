@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from itertools import count, product
 from typing import Final
 
 import numpy as np
 
 from spaseq.algebra.by_place import EVERYTHING
-from spaseq.algebra.expressions import Call, Constant, Exists, Expression, In, Or, Unary, Var, rebuild
+from spaseq.algebra.expressions import Call, Constant, Exists, Expression, In, Unary, Var, rebuild
 from spaseq.algebra.intervals import Policy
 from spaseq.algebra.path_lengths import may_be_empty, proper_walks
 from spaseq.algebra.patterns import (
@@ -32,7 +31,6 @@ from spaseq.algebra.patterns import (
 from spaseq.algebra.scope import expression_variables, in_scope, lowered
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.intervals.bounds import over_columns
-from spaseq.intervals.correlated import seen_from
 from spaseq.intervals.interval_joins import JoinedSolutions, Partners, RowColumns
 from spaseq.intervals.interval_rows import Ids
 from spaseq.intervals.schema import Schema, as_it_is, whole_background
@@ -49,6 +47,7 @@ from spaseq.intervals.solution_views import (
     UnitedSolutions,
     is_trace,
 )
+from spaseq.intervals.substituted import SubstitutedPartners
 from spaseq.intervals.timed_expressions import Test, TimedEvaluator
 from spaseq.intervals.traces import TracedWalkView, Tracer
 from spaseq.intervals.walks import FROM, TO, WalkView
@@ -91,24 +90,20 @@ class TripleBuilder(ABC):
         return self._whole if self._graph_name is None else self._knowledge
 
     @abstractmethod
-    def _partners(self, rows: RowColumns, pattern: Pattern, *, late: bool) -> Partners:
+    def _partners(self, rows: RowColumns, pattern: Pattern, *, late: bool) -> Partners | SubstitutedPartners:
         """The solutions that EXISTS looks for."""
 
     def _test(self, expression: Expression, rows: RowColumns | None = None, *, late: bool = False) -> Test:
         """An expression over rows of this kind, which must be known if it has EXISTS in it."""
-        exists: dict[str, Partners] = {}
+        exists: dict[str, Partners | SubstitutedPartners] = {}
 
         def changed(node: Expression) -> Expression:
             if not isinstance(node, Exists):
                 return rebuild(node, changed)
             assert rows is not None
-            truths: list[Expression] = []
-            for pattern in seen_from(lowered(node.pattern), frozenset(rows.names)):
-                column = f"#exists{next(self._number)}"
-                exists[column] = self._partners(rows, pattern, late=late)
-                truths.append(Var(column))
-            truth = reduce(Or, truths)
-            return Unary("!", truth) if node.negated else truth
+            column = f"#exists{next(self._number)}"
+            exists[column] = self._partners(rows, lowered(node.pattern), late=late)
+            return Unary("!", Var(column)) if node.negated else Var(column)
 
         return Test(over_columns(changed(expression)), self._evaluator, exists)
 

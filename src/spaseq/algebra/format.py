@@ -11,6 +11,7 @@ from typing import assert_never
 
 from pyoxigraph import Literal
 
+from spaseq.algebra.event_patterns import format_events
 from spaseq.algebra.expressions import (
     Aggregate,
     And,
@@ -32,6 +33,7 @@ from spaseq.algebra.expressions import (
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -100,6 +102,8 @@ def format_pattern(pattern: Pattern) -> str:
             equals = relation is Relation.EQUALSOPTIONAL
             second = f"{{ {_optional_body(right)}{guard} }}" if equals else _braced(right)
             return f"{first} {relation.value} {second}"
+        case EventMatch(events):
+            return f"MATCH {{ {format_events(events)} }}"
         case _:
             assert_never(pattern)
 
@@ -172,7 +176,7 @@ def _before(pattern: Pattern) -> str:
 
 def _operand(pattern: Pattern) -> str:
     """A right operand of Join: triples and braces stand alone, anything else could take in its left side."""
-    if isinstance(pattern, (Bgp, Union, Graph, Values, IntervalJoin)):
+    if isinstance(pattern, (Bgp, Union, Graph, Values, IntervalJoin, EventMatch)):
         return format_pattern(pattern)
     return _braced(pattern)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias, assert_never
 
+from spaseq.algebra.event_patterns import EventPattern
 from spaseq.algebra.expressions import Constant, Expression, PatternNode, Term, Var
 from spaseq.errors import NOWHERE, Span
 
@@ -226,6 +227,13 @@ class IntervalJoin(PatternNode):
     condition: Expression | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class EventMatch(PatternNode):
+    """``MATCH { … }``: the solutions of an event pattern over windows, which only RSEP-QL has; it reads no active graph."""
+
+    events: EventPattern
+
+
 Pattern: TypeAlias = (
     Bgp
     | Join
@@ -242,4 +250,5 @@ Pattern: TypeAlias = (
     | Distinct
     | Slice
     | IntervalJoin
+    | EventMatch
 )

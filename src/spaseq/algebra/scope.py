@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import assert_never
 
+from spaseq.algebra.event_patterns import declared_events
 from spaseq.algebra.expressions import (
     Aggregate,
     Constant,
@@ -24,6 +25,7 @@ from spaseq.algebra.expressions import (
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -90,8 +92,15 @@ def _in_scope(pattern: Pattern) -> Iterator[str]:
             yield from (variable.name for variable, _ in keys + aggregates)
         case Project(_, variables):
             yield from (variable.name for variable in variables)
+        case EventMatch():
+            yield from (name for inner in matched_patterns(pattern) for name in _in_scope(inner))
         case _:
             assert_never(pattern)
+
+
+def matched_patterns(pattern: EventMatch) -> tuple[Pattern, ...]:
+    """The patterns of the events that make a solution of MATCH; those under NOT bind nothing."""
+    return tuple(lowered(each.pattern) for each in declared_events(pattern.events, absent=False))
 
 
 def certainly_bound(pattern: Pattern) -> frozenset[str]:
@@ -133,6 +142,8 @@ def certainly_bound(pattern: Pattern) -> frozenset[str]:
             return frozenset(sure | counts)
         case Project(inner, variables):
             return certainly_bound(inner) & {variable.name for variable in variables}
+        case EventMatch():
+            return frozenset[str]().union(*map(certainly_bound, matched_patterns(pattern)))
         case _:
             assert_never(pattern)
 
@@ -165,7 +176,7 @@ def lowered(node: PatternNode) -> Pattern:
         node,
         (
             Bgp, Join, LeftJoin, Union, Minus, Filter, Extend, Values,
-            Graph, Group, OrderBy, Project, Distinct, Slice, IntervalJoin,
+            Graph, Group, OrderBy, Project, Distinct, Slice, IntervalJoin, EventMatch,
         ),
     ), f"not lowered: {node!r}"  # fmt: skip
     return node
@@ -187,6 +198,8 @@ def pattern_expressions(pattern: Pattern) -> Iterator[Expression]:
             yield from (key.expression for key in order)
         case Bgp() | Join() | Union() | Minus() | Values() | Graph() | Project() | Distinct() | Slice():
             pass
+        case EventMatch():
+            pass
         case _:
             assert_never(pattern)
 
@@ -194,7 +207,7 @@ def pattern_expressions(pattern: Pattern) -> Iterator[Expression]:
 def sub_patterns(pattern: Pattern) -> tuple[Pattern, ...]:
     """The direct operands of a pattern; patterns inside EXISTS are not among them."""
     match pattern:
-        case Bgp() | Values():
+        case Bgp() | Values() | EventMatch():  # the patterns of events are over graphs of their own
             return ()
         case (
             Join(left, right)

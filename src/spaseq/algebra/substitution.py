@@ -16,6 +16,7 @@ from spaseq.algebra.path_lengths import may_be_empty
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -133,7 +134,9 @@ def is_join(pattern: Pattern, outer: frozenset[str]) -> bool:
         case Bgp(triples):
             free = (each for each in triples if each.is_path and may_be_empty(each.predicate))
             return not any(outer.intersection(triple_variables(each)) for each in free)
-        case Values():
+        case (
+            Values() | EventMatch()
+        ):  # nothing is put into MATCH: its solutions are joined like those of a sub-SELECT
             return True
         case Join(left, right) | Union(left, right):
             return is_join(left, outer) and is_join(right, outer)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
+from spaseq.algebra.event_patterns import Consumption
 from spaseq.algebra.events import Form
 from spaseq.algebra.patterns import Pattern
 from spaseq.model.forms import Stream
@@ -102,7 +103,7 @@ class WindowQuery:
     """A continuous query. ``pattern`` is all of it: groups, aggregates, projection, DISTINCT, ORDER BY, LIMIT.
 
     ``default_windows`` and ``default_graphs`` make up the default graph; ``named_graphs`` are what ``GRAPH ?g`` ranges over,
-    None for all registered ones.
+    None for all registered ones. ``consumption`` is that of each MATCH in the pattern.
     """
 
     form: Form
@@ -114,3 +115,4 @@ class WindowQuery:
     named_graphs: tuple[str, ...] | None
     report: ReportPolicy
     emission: Emission
+    consumption: Consumption = Consumption.NONE

@@ -12,6 +12,7 @@ from spaseq.algebra.functions import is_volatile
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -71,6 +72,8 @@ def solve(pattern: Pattern, frame: Frame) -> Table:
             return sliced(solve(inner, frame), offset, limit)
         case IntervalJoin():
             raise AssertionError("the solutions of one graph have no interval")
+        case EventMatch():
+            raise AssertionError("MATCH is over windows")
         case _:
             assert_never(pattern)
 

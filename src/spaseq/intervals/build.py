@@ -23,6 +23,7 @@ from spaseq.algebra.intervals import Policy
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -148,6 +149,8 @@ class IntervalBuilder(TripleBuilder):
                 return self._slice(inner, offset, limit, late=late)
             case IntervalJoin():
                 raise AssertionError(pattern.relation)
+            case EventMatch():
+                raise AssertionError("MATCH is over windows")
             case _:
                 assert_never(pattern)
 

@@ -14,6 +14,7 @@ from spaseq.algebra.intervals import GET_DURATION, GET_END_TIME, GET_START_TIME,
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -87,6 +88,8 @@ def evaluate(pattern: Pattern, scene: TimedData) -> Found:
         case Slice(inner, offset, limit):
             counted = _counted(inner, scene)
             return dict(counted[offset:] if limit is None else counted[offset : offset + limit])
+        case EventMatch():
+            raise AssertionError("MATCH is over windows")
         case _:
             assert_never(pattern)
 

@@ -16,6 +16,7 @@ from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -195,6 +196,8 @@ class ViewBuilder:
                 raise _NotFollowed("LIMIT and OFFSET choose among all solutions")
             case IntervalJoin():
                 raise AssertionError("the solutions of windows have no interval")
+            case EventMatch():
+                raise AssertionError("no view follows MATCH")
             case _:
                 assert_never(pattern)
 

@@ -25,7 +25,7 @@ from spaseq.reference.sparql import EMPTY
 from spaseq.reference.sparql import Knowledge as Graphs
 from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.continuous import ContinuousQuery, Outcome
-from spaseq.windowed.inputs import Input, window_inputs
+from spaseq.windowed.inputs import EventInput, Input, window_inputs
 
 
 def followed_answers(
@@ -63,7 +63,9 @@ def _taken(
         yield from _matches(query, outcome, dictionary)
 
 
-def _matched(each: Input, part: Sequence[GraphEvent], dictionary: TermDictionary) -> MappingTable:
+def _matched(
+    each: Input | EventInput, part: Sequence[GraphEvent], dictionary: TermDictionary
+) -> MappingTable:
     batch: EventBatch = encoded_graphs([as_ntriples(event.triples) for event in part], dictionary)
     own = np.array([each.stream in (EVERY_STREAM, event.stream) for event in part], np.bool_)
     return compile_pattern(each.pattern).evaluate(Views(batch), dictionary, within=own)

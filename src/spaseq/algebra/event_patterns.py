@@ -102,6 +102,14 @@ def declared_events(pattern: EventPattern, *, absent: bool = True) -> Iterator[D
         yield from declared_events(operand, absent=absent)
 
 
+def seqs(pattern: EventPattern) -> Iterator[EventSeq]:
+    """Every SEQ of an event pattern, from the outside in."""
+    if isinstance(pattern, EventSeq):
+        yield pattern
+    for operand in operands(pattern):
+        yield from seqs(operand)
+
+
 def format_events(pattern: EventPattern) -> str:
     """An event pattern as MATCH has it, its events by name."""
     match pattern:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from spaseq.algebra.event_patterns import declared_events
 from spaseq.algebra.events import ConstructForm, SelectForm
 from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.format import format_pattern
 from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
 from spaseq.algebra.patterns import Graph
-from spaseq.algebra.scope import visible
+from spaseq.algebra.scope import lowered, visible
 from spaseq.algebra.windows import Range, Unit, WindowQuery
 from spaseq.columnar.needs import parts
 from spaseq.model.forms import ResultForm
-from spaseq.windowed.inputs import Input, window_inputs
+from spaseq.windowed.inputs import EventInput, Input, matches, window_inputs
 
 
 def continuous_query(query: WindowQuery) -> OperatorQuery:
@@ -38,8 +39,10 @@ def continuous_query(query: WindowQuery) -> OperatorQuery:
     )
 
 
-def _name(each: Input, aliases: dict[str, str]) -> str:
+def _name(each: Input | EventInput, aliases: dict[str, str]) -> str:
     """What summaries call an input."""
+    if isinstance(each, EventInput):
+        return f"EVENT {{ {format_pattern(each.pattern)} }} of {aliases[each.stream]}"
     what = "events" if each.triple is None else format_pattern(each.pattern).removesuffix(" .")
     return f"{what} of {aliases[each.stream]}"
 
@@ -58,11 +61,10 @@ def _form(query: WindowQuery) -> ResultForm:
 def graphs_of(query: WindowQuery) -> tuple[tuple[str, ...], bool]:
     """The background graphs that a query names, and whether it reads all of them."""
     windows = {window.name for window in query.windows}
-    named = [
-        part.name.term.value
-        for part in parts(query.pattern)
-        if isinstance(part, Graph) and isinstance(part.name, Constant)
-    ]
-    every = any(isinstance(part, Graph) and isinstance(part.name, Var) for part in parts(query.pattern))
+    events = (event for match in matches(query) for event in declared_events(match.events))
+    patterns = (query.pattern, *(lowered(event.pattern) for event in events))
+    graphs = [part.name for each in patterns for part in parts(each) if isinstance(part, Graph)]
+    named = [name.term.value for name in graphs if isinstance(name, Constant)]
+    every = any(isinstance(name, Var) for name in graphs)
     found = (*query.default_graphs, *(query.named_graphs or ()), *(n for n in named if n not in windows))
     return tuple(dict.fromkeys(found)), every and query.named_graphs is None

@@ -11,6 +11,7 @@ import numpy as np
 from pyoxigraph import NamedNode
 
 from spaseq.algebra.by_place import by_place
+from spaseq.algebra.event_patterns import EventPattern
 from spaseq.algebra.expressions import Aggregate, Constant, Exists, Expression, Term, Var, conjuncts
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
@@ -49,6 +50,7 @@ from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.event_match import MatchView
 from spaseq.windowed.groups import GroupView
 from spaseq.windowed.inputs import Input, window_triples
 from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
@@ -121,6 +123,8 @@ class ViewBuilder:
         self._default = ActiveGraph(default, tuple(map(NamedNode, query.default_graphs)))
         self.live: dict[tuple[int, Input], LiveTriples] = {}
         """Which triples are kept for what is evaluated anew."""
+        self.matches: list[MatchView] = []
+        """The views of MATCH."""
         self._number = count()
         self.anew: list[Anew] = []
         """What is not followed."""
@@ -196,10 +200,16 @@ class ViewBuilder:
                 raise _NotFollowed("LIMIT and OFFSET choose among all solutions")
             case IntervalJoin():
                 raise AssertionError("the solutions of windows have no interval")
-            case EventMatch():
-                raise AssertionError("no view follows MATCH")
+            case EventMatch(events):
+                return self._match(events)
             case _:
                 assert_never(pattern)
+
+    def _match(self, events: EventPattern) -> View:
+        windows = {window.name: (number, window.stream) for number, window in enumerate(self._query.windows)}
+        view = MatchView(events, self._query.consumption, windows, self._count, self._dictionary)
+        self.matches.append(view)
+        return view
 
     def _hold(self, pattern: Pattern, source: ActiveGraph) -> None:
         """Let the windows keep the triples that a pattern reads."""

@@ -19,7 +19,7 @@ from spaseq.model.mappings import MappingTable
 from spaseq.settings import settings
 from spaseq.windowed.build import ViewBuilder
 from spaseq.windowed.evaluations import Evaluations, Longs, Period
-from spaseq.windowed.inputs import Input
+from spaseq.windowed.inputs import EventInput, Input
 from spaseq.windowed.report import Reported, Reporter, outer_operators
 
 
@@ -48,7 +48,7 @@ class ContinuousQuery(Keeper):
         inner, operators = outer_operators(query.pattern)
         self._view = builder.build(inner)
         self.anew = tuple(builder.anew)
-        self._contents, self._live = builder.contents, builder.live
+        self._contents, self._live, self._matches = builder.contents, builder.live, builder.matches
         results = tuple(variable.name for variable in visible(query.pattern))
         self._reporter = Reporter(
             self._view.names, query.form, query.emission, operators, results,
@@ -78,7 +78,9 @@ class ContinuousQuery(Keeper):
         """How many different solutions there are now."""
         return self._reporter.solutions
 
-    def step(self, tables: Mapping[Input, MappingTable], times: Longs, now: int) -> Iterator[Outcome]:
+    def step(
+        self, tables: Mapping[Input | EventInput, MappingTable], times: Longs, now: int
+    ) -> Iterator[Outcome]:
         """Take events in order of time; events at ``now`` may still come, earlier ones may not.
 
         ``tables`` are the solutions of every input, by event, ``times`` those of the events. Yields some evaluations at a
@@ -102,6 +104,8 @@ class ContinuousQuery(Keeper):
                 if source.stream == stream and len(table := tables[source]):
                     ids = id_matrix(table.columns, source.names, len(table))
                     live.arrive(source, ids, position[table.events], times[table.events])
+            for match in self._matches:
+                match.arrive(stream, tables, position, times)
         period = self._evaluations.step(arrived, now)
         first = 0
         while first < len(period):

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pyoxigraph import NamedNode
 
 from spaseq.algebra.by_place import EVERYTHING, PLACES, by_place
+from spaseq.algebra.event_patterns import DeclaredEvent, declared_events, seqs
 from spaseq.algebra.expressions import Call, Constant, Expression, Var, walk
-from spaseq.algebra.patterns import Bgp, Graph, Node, Pattern, TriplePattern
-from spaseq.algebra.scope import pattern_expressions, sub_patterns
+from spaseq.algebra.patterns import Bgp, EventMatch, Graph, Node, Pattern, TriplePattern
+from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
 from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
-from spaseq.columnar.needs import exists_patterns, needed_predicates
+from spaseq.columnar.needs import exists_patterns, needed_predicates, parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,14 @@ class Input:
         return tuple(dict.fromkeys(node.name for node in self.nodes if isinstance(node, Var)))
 
 
+@dataclass(frozen=True, slots=True)
+class EventInput:
+    """A graph pattern over the events of a stream, each by itself, for MATCH."""
+
+    stream: str
+    pattern: Pattern
+
+
 def triples_for(triple: TriplePattern) -> tuple[TriplePattern, ...]:
     """The triple patterns, by place, whose triples decide a triple pattern or path."""
     if not triple.is_path:
@@ -60,12 +69,48 @@ def counts_triples(window: StreamWindow) -> bool:
     return any(isinstance(body, Range) and body.unit is Unit.TRIPLES for body in window.bodies)
 
 
-def window_inputs(query: WindowQuery) -> tuple[Input, ...]:
-    """Everything that is asked of single events: first the events of every stream, then their triples."""
-    found = [Input(stream) for stream in dict.fromkeys(window.stream for window in query.windows)]
+def window_inputs(query: WindowQuery) -> tuple[Input | EventInput, ...]:
+    """Everything that is asked of single events: first the events of every stream, then their triples, then what MATCH names."""
+    found: list[Input | EventInput] = [
+        Input(stream) for stream in dict.fromkeys(window.stream for window in query.windows)
+    ]
     found += [Input(window.stream, EVERYTHING) for window in query.windows if counts_triples(window)]
     found += [source for _, source in window_triples(query.pattern, query.default_windows, query)]
+    found += [source for each in matches(query) for source in event_inputs(each, query)]
     return tuple(dict.fromkeys(found))
+
+
+def matches(query: WindowQuery) -> tuple[EventMatch, ...]:
+    """Every MATCH of a query."""
+    return tuple(part for part in parts(query.pattern) if isinstance(part, EventMatch))
+
+
+def event_inputs(match: EventMatch, query: WindowQuery) -> Iterator[EventInput]:
+    """What a MATCH asks of single events: its EVENT patterns, and for PARTITION which events have a key."""
+    streams = {window.name: window.stream for window in query.windows}
+    events = tuple(declared_events(match.events))
+    yield from (EventInput(streams[each.window], lowered(each.pattern)) for each in events)
+    for node in seqs(match.events):
+        if node.key is not None:
+            for each in events:
+                yield from (
+                    EventInput(streams[each.window], Bgp((triple,))) for triple in key_triples(each, node.key)
+                )
+
+
+def key_triples(event: DeclaredEvent, key: Var) -> tuple[TriplePattern, ...]:
+    """The triple patterns of an EVENT that contain a key (semantics 1.9)."""
+    return tuple(
+        triple
+        for triple in triple_patterns(event)
+        if key in (triple.subject, triple.predicate, triple.object)
+    )
+
+
+def triple_patterns(event: DeclaredEvent) -> tuple[TriplePattern, ...]:
+    """The triple patterns of an EVENT."""
+    found = (part for part in parts(lowered(event.pattern)) if isinstance(part, Bgp))
+    return tuple(triple for bgp in found for triple in bgp.triples)
 
 
 def window_triples(

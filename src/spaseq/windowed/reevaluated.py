@@ -25,7 +25,7 @@ from spaseq.settings import settings
 from spaseq.temporal.instants import XSD, format_instant
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.inputs import Input
-from spaseq.windowed.timed import Ids, Longs, TimedRows, lasting
+from spaseq.windowed.timed import Ids, Longs, TimedRows, lasting_changes
 from spaseq.windowed.views import View
 
 _DATE_TIME = NamedNode(XSD + "dateTime")
@@ -202,11 +202,4 @@ class ReevaluatedView(View):
         since = np.concatenate([at, at[gone] + 1, np.full(len(self._last), period.first)])
         weight = np.repeat(np.array([1, -1]), [len(ids), int(gone.sum()) + len(self._last)])
         self._last = ids[~gone]
-        order = np.lexsort((*every.T, since))
-        every, since, weight = every[order], since[order], weight[order]
-        first = np.ones(len(order), np.bool_)
-        first[1:] = (since[1:] != since[:-1]) | (every[1:] != every[:-1]).any(axis=1)
-        starts = np.flatnonzero(first)
-        total = np.add.reduceat(weight, starts) if len(starts) else weight
-        kept = starts[total != 0]
-        return lasting(by_name(every[kept], self.names), total[total != 0], since[kept], self._windows)
+        return lasting_changes(by_name(every, self.names), weight, since, self._windows)

@@ -70,6 +70,22 @@ def lasting(columns: dict[str, Ids], weight: Longs, since: Longs, windows: int) 
     return TimedRows(columns, weight, since, np.full((len(since), windows), NO_END, np.int64))
 
 
+def lasting_changes(columns: dict[str, Ids], weight: Longs, since: Longs, windows: int) -> TimedRows:
+    """The same, where equal rows that come and go at one evaluation are set off against each other."""
+    keys: list[Ids | Longs] = [*columns.values(), since]
+    order = np.lexsort(keys)
+    first = np.ones(len(order), np.bool_)
+    first[1:] = False
+    for column in keys:
+        first[1:] |= column[order[1:]] != column[order[:-1]]
+    starts = np.flatnonzero(first)
+    total = np.add.reduceat(weight[order], starts) if len(starts) else weight[:0]
+    kept = order[starts[total != 0]]
+    return lasting(
+        {name: column[kept] for name, column in columns.items()}, total[total != 0], since[kept], windows
+    )
+
+
 def stacked(parts: Sequence[TimedRows]) -> TimedRows:
     """The rows of all parts; an absent column is unbound."""
     full = [part for part in parts if len(part)]

@@ -1,0 +1,195 @@
+"""What the events of a window match of an EVENT pattern, by key and in order, for MATCH to choose from (semantics 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from spaseq.columnar.growing import GrowingTable
+from spaseq.columnar.row_numbers import KeyIndex, keys_of
+from spaseq.settings import settings
+from spaseq.windowed.evaluations import Period
+from spaseq.windowed.timed import Ids, Longs, Mask, Rows
+
+
+class EventContents(GrowingTable):
+    """The solutions of single events, in order of position; those of an event that may be visible, or may become so.
+
+    ``names`` are the variables of a solution. ``triples`` are the triples that each solution is made of, as rows of ids, if what
+    a MATCH uses is consumed.
+    """
+
+    IDS = ("ids", "triples")
+    ARRAYS = ("position", "start", "end", "key", "gone")
+    NUMBERS = ("seen", "left")
+
+    def __init__(self, window: int, names: Sequence[str], certain: frozenset[str], triples: int = 0) -> None:
+        self.window, self.names, self.certain = window, tuple(names), certain
+        self.ids = np.zeros((0, len(self.names)), np.int32)
+        self.triples = np.zeros((0, 3 * triples), np.int32)
+        self.position = np.zeros(0, np.int64)
+        self.start = np.zeros(0, np.int64)
+        self.end = np.zeros(0, np.int64)
+        self.key = np.zeros(0, np.int64)
+        """The number of the key that each solution has."""
+        self.gone = np.zeros(0, np.bool_)
+        """Which solutions have been consumed."""
+        self.seen = 0
+        """Evaluations have seen the events before this position."""
+        self.left = 0
+        """The events before this position have left."""
+        self._index = KeyIndex()
+        self._kept = 0
+
+    def add(self, ids: Ids, triples: Ids, position: Longs, start: Longs, end: Longs, key: Longs) -> None:
+        """The solutions of further events."""
+        first = len(self)
+        self._append(ids, triples, position, start, end, key, np.zeros(len(key), np.bool_))
+        self._index.add(key, first)
+
+    def rebuild(self) -> None:
+        """Index the rows anew."""
+        super().rebuild()
+        self._index = KeyIndex()
+        self._index.add(self.key, 0)
+
+    def between(self, first: int, last: int) -> slice:
+        """The rows of the events from one position on and before another."""
+        low, high = np.searchsorted(self.position[: len(self)], [first, last])
+        return slice(int(low), int(high))
+
+    def of_keys(self, keys: Longs) -> Rows:
+        """The rows with some different keys that are there, in order."""
+        _, rows = self._index.find(keys)
+        return np.sort(rows[~self.gone[rows]])
+
+    def consume(self, position: Longs, triples: Ids) -> None:
+        """Take away the solutions that are made of one of some triples of events at some positions."""
+        places = np.unique(position)
+        count = len(self)
+        first = np.searchsorted(self.position[:count], places)
+        many = np.searchsorted(self.position[:count], places, side="right") - first
+        rows = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+        given = np.column_stack([np.searchsorted(places, position).astype(np.int32), triples])
+        place = np.searchsorted(places, self.position[rows]).astype(np.int32)
+        for at in range(0, self.triples.shape[1], 3):
+            mine = np.column_stack([place, self.triples[rows, at : at + 3]])
+            self.gone[rows[_among(mine, given)]] = True
+
+    def renumber(self, moved: Rows) -> None:
+        """Follow a new numbering of the keys."""
+        self.trim()
+        self.key = moved[self.key].astype(np.int64)
+        self.rebuild()
+
+    def forget(self, low: int) -> None:
+        """Drop the rows that were consumed and those of the events before a position, when they may be half of all."""
+        if len(self) > 2 * self._kept + settings().forgotten_rows:
+            count = len(self)
+            self._keep((self.position[:count] >= low) & ~self.gone[:count])
+            self._kept = len(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Contexts:
+    """What solutions are looked for: at which evaluation, of which key, between which instants, compatible with what.
+
+    An event counts if its timestamp is after ``after`` and before ``before``, the bound that SEQ passes down. ``ids`` are the
+    values of ``names``; every context binds those that are ``certain``.
+    """
+
+    at: Longs
+    key: Longs
+    before: Longs
+    names: tuple[str, ...]
+    ids: Ids
+    certain: frozenset[str]
+    after: Longs | None = None
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+
+class Candidates:
+    """The rows of some keys, as they are looked up again and again for one set of contexts."""
+
+    def __init__(self, contents: EventContents, rows: Rows, period: Period) -> None:
+        self.contents, self.rows, self._period = contents, rows, period
+        self.ids, self.start, self.end = contents.ids[rows], contents.start[rows], contents.end[rows]
+        self._key, self._position = contents.key[rows], contents.position[rows]
+
+    def pairs(self, contexts: Contexts) -> tuple[Rows, Rows]:
+        """The pairs of (context, candidate), in order of context, then position."""
+        if not len(self.rows) or not len(contexts):
+            nothing = np.zeros(0, np.intp)
+            return nothing, nothing
+        shared = [name for name in self.contents.names if name in contexts.names]
+        sure = [name for name in shared if name in self.contents.certain and name in contexts.certain]
+        mine = np.column_stack([self._key.astype(np.int32), *(self._column(name) for name in sure)])
+        asked = np.column_stack([contexts.key.astype(np.int32), *(_of(contexts, name) for name in sure)])
+        found, rows = self._in_range(keys_of(mine), keys_of(asked), contexts)
+        fits = np.ones(len(found), np.bool_)
+        if len(sure) > 1:  # the keys are hashes
+            fits &= (mine[rows] == asked[found]).all(axis=1)
+        for name in shared:
+            if name not in sure:
+                known, wanted = self._column(name)[rows], _of(contexts, name)[found]
+                fits &= (known == 0) | (wanted == 0) | (known == wanted)
+        return found[fits], rows[fits]
+
+    def _in_range(self, mine: Longs, asked: Longs, contexts: Contexts) -> tuple[Rows, Rows]:
+        """The pairs with equal hashes whose event is in the window and between the instants: a range of positions each."""
+        distinct, numbers = np.unique(mine, return_inverse=True)
+        base = int(self._position[0])
+        span = int(self._position[-1]) - base + 2
+        order = np.argsort(numbers, kind="stable")  # the rows are in order of position
+        places = (numbers * span + (self._position - base))[order]
+        group = np.minimum(np.searchsorted(distinct, asked), len(distinct) - 1)
+        low = self._period.low[self.contents.window][contexts.at]
+        high = np.minimum(
+            self._period.high[self.contents.window][contexts.at], self._place(contexts.before, "left")
+        )
+        if contexts.after is not None:
+            low = np.maximum(low, self._place(contexts.after, "right"))
+        first = np.searchsorted(places, group * span + np.clip(low - base, 0, span - 1))
+        last = np.searchsorted(places, group * span + np.clip(high - base, 0, span - 1))
+        many = np.where(distinct[group] == asked, np.maximum(last - first, 0), 0)
+        found = np.repeat(np.arange(len(asked)), many)
+        nth = np.arange(len(found)) - np.repeat(np.cumsum(many) - many, many)
+        return found, order[first[found] + nth]
+
+    def _place(self, instants: Longs, side: str) -> Longs:
+        """The position of the first candidate that is not before, or is after, each instant."""
+        at = np.searchsorted(self.end, instants, side=side)  # type: ignore[call-overload]
+        after = int(self._position[-1]) + 1
+        found: Longs = np.append(self._position, after)[at]
+        return found
+
+    def _column(self, name: str) -> Ids:
+        column: Ids = self.ids[:, self.contents.names.index(name)]
+        return column
+
+
+def _of(contexts: Contexts, name: str) -> Ids:
+    column: Ids = contexts.ids[:, contexts.names.index(name)]
+    return column
+
+
+def _among(rows: Ids, others: Ids) -> Mask:
+    """Which rows are among some others."""
+    every = np.concatenate([others, rows])
+    order = np.lexsort(every.T)
+    fresh = np.ones(len(every), np.bool_)
+    fresh[1:] = (every[order[1:]] != every[order[:-1]]).any(axis=1)
+    numbers = np.empty(len(every), np.intp)
+    numbers[order] = np.cumsum(fresh)
+    return np.isin(numbers[len(others) :], numbers[: len(others)])
+
+
+def any_of(found: Rows, count: int) -> Mask:
+    """Which of some contexts have a pair."""
+    marks = np.zeros(count, np.bool_)
+    marks[found] = True
+    return marks

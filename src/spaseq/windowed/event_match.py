@@ -1,0 +1,329 @@
+"""MATCH as a view: an event pattern over windows, made anew only for the keys whose events changed (semantics 4.2 to 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from spaseq.algebra.event_patterns import (
+    Consumption,
+    DeclaredEvent,
+    EventPattern,
+    Selected,
+    declared_events,
+    seqs,
+)
+from spaseq.algebra.expressions import Constant, Var
+from spaseq.algebra.patterns import Bgp, Pattern, TriplePattern
+from spaseq.algebra.scope import certainly_bound, lowered, visible
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.kernels.cache import cache_of
+from spaseq.columnar.row_numbers import RowNumbers, by_name, id_matrix
+from spaseq.model.dictionary import TermDictionary
+from spaseq.model.mappings import MappingTable
+from spaseq.settings import settings
+from spaseq.temporal.instants import FOREVER
+from spaseq.windowed.evaluations import Period
+from spaseq.windowed.event_contents import Candidates, Contexts, EventContents
+from spaseq.windowed.event_plan import MatchPlan, match_plan
+from spaseq.windowed.event_selection import (
+    Composites,
+    EventSelection,
+    certain_names,
+    event_names,
+    placed_pattern,
+)
+from spaseq.windowed.inputs import EventInput, Input, key_triples, triple_patterns
+from spaseq.windowed.timed import Ids, Longs, Rows, TimedRows, lasting_changes, no_rows
+from spaseq.windowed.views import View
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where rows come from, and which triples they use."""
+
+    source: Input | EventInput
+    contents: EventContents
+    triples: tuple[TriplePattern, ...] = ()
+
+
+class MatchView(View):
+    """The solutions of a MATCH.
+
+    Solutions of different keys never meet, so that at an evaluation only the keys matter of which an event came or left. With
+    consumption, also those that had a solution at the evaluation before: what it used is gone.
+    """
+
+    IDS = ("_last_ids",)
+    ARRAYS = ("_last_key",)
+
+    def __init__(
+        self,
+        pattern: EventPattern,
+        consumption: Consumption,
+        windows: Mapping[str, tuple[int, str]],
+        count: int,
+        dictionary: TermDictionary,
+    ) -> None:
+        """``windows`` gives the number and the stream of every window; ``count`` is how many there are."""
+        self.pattern, self._consumes, self._windows = pattern, consumption is not Consumption.NONE, count
+        self.plan: MatchPlan = match_plan(pattern, consumption)
+        self.names, self.certain = event_names(pattern), certain_names(pattern)
+        self._placed = placed_pattern(pattern, iter(range(2**31)))
+        self._dictionary = dictionary
+        self._keys = RowNumbers(len(self.plan.key))
+        self._sources: dict[tuple[int, Input | EventInput, bool], _Source] = {}
+        events = tuple(declared_events(pattern))
+        self._leaves = [self._declared(each, windows[each.window]) for each in events]
+        used = dict.fromkeys(each.window for each in events)
+        self._strict: list[_Source] = []
+        self._keyed: dict[str, list[_Source]] = {}
+        for node in seqs(pattern):
+            if node.selected is Selected.STRICT and not self._strict:
+                self._strict = [self._source(windows[window], None, ()) for window in used]
+            if node.key is not None:
+                self._keyed[node.key.name] = [
+                    self._source(windows[each.window], Bgp((triple,)), (node.key.name,))
+                    for each in events
+                    for triple in key_triples(each, node.key)
+                ]
+        self._last_key = np.zeros(0, np.int64)
+        self._last_ids = np.zeros((0, len(self.names)), np.int32)
+        """The solutions of the last evaluation, with their keys."""
+        self._kept_keys = 0
+
+    def parts(self) -> tuple[View, ...]:
+        return ()
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "keys", self._keys
+        yield from ((f"events{number}", each.contents) for number, each in enumerate(self._sources.values()))
+
+    # --- what comes in --------------------------------------------------------------------------
+
+    def _declared(self, event: DeclaredEvent, window: tuple[int, str]) -> _Source:
+        pattern = lowered(event.pattern)
+        names = tuple(variable.name for variable in visible(pattern))
+        return self._source(window, pattern, names, triple_patterns(event))
+
+    def _source(
+        self,
+        window: tuple[int, str],
+        pattern: Pattern | None,
+        names: tuple[str, ...],
+        triples: tuple[TriplePattern, ...] = (),
+    ) -> _Source:
+        number, stream = window
+        source = Input(stream) if pattern is None else EventInput(stream, pattern)
+        key = (number, source, bool(triples))
+        if key not in self._sources:
+            used = triples if self._consumes else ()
+            contents = EventContents(number, names, certainly_bound(source.pattern), len(used))
+            self._sources[key] = _Source(source, contents, used)
+        return self._sources[key]
+
+    def arrive(
+        self, stream: str, tables: Mapping[Input | EventInput, MappingTable], position: Longs, times: Longs
+    ) -> None:
+        """Take what the events of a stream match; ``position`` and ``times`` are those of every event."""
+        for each in self._sources.values():
+            if each.source.stream != stream or not len(table := tables[each.source]):
+                continue
+            contents = each.contents
+            ids = id_matrix(table.columns, contents.names, len(table))
+            key = self._keys.number(id_matrix(table.columns, self.plan.key, len(table))).astype(np.int64)
+            end = times[table.events]
+            start = end if table.starts is None else table.starts
+            contents.add(ids, self._triples(each, table), position[table.events], start, end, key)
+
+    def _triples(self, source: _Source, table: MappingTable) -> Ids:
+        """The triples that the solutions of a table use."""
+        columns = [np.zeros((len(table), 0), np.int32)]
+        for triple in source.triples:
+            for node in (triple.subject, triple.predicate, triple.object):
+                if isinstance(node, Var):
+                    columns.append(table.column(node.name)[:, None])
+                else:
+                    assert isinstance(node, Constant)
+                    constant = cache_of(self._dictionary).constant(node.term)
+                    columns.append(np.full((len(table), 1), constant, np.int32))
+        return np.concatenate(columns, axis=1)
+
+    # --- what comes out -------------------------------------------------------------------------
+
+    def _step(self, period: Period) -> TimedRows:
+        keys, at = self._touched(period)
+        found = self._consuming(keys, at, period) if self._consumes else self._choosing(keys, at, period)
+        rows = self._changes(found, period)
+        for each in self._sources.values():
+            each.contents.forget(int(period.low[each.contents.window][-1]))
+        self._forget_keys()
+        return rows
+
+    def _touched(self, period: Period) -> tuple[Longs, Longs]:
+        """The keys of which an event comes or leaves, and at which evaluation, in order of key."""
+        pairs = [np.zeros(0, np.int64)]
+        for leaf in self._sources.values():
+            contents, window = leaf.contents, leaf.contents.window
+            low, high = period.low[window], period.high[window]
+            rows = contents.between(contents.seen, int(high[-1]))
+            position, key = contents.position[rows], contents.key[rows]
+            enter = period.entering(window, position)
+            visible_there = period.leaving(window, position) > enter
+            pairs.append((key * len(period) + enter)[visible_there])
+            rows = contents.between(contents.left, int(low[-1]))
+            position, key = contents.position[rows], contents.key[rows]
+            leave = period.leaving(window, position)
+            pairs.append(key * len(period) + leave)
+            contents.seen, contents.left = max(contents.seen, int(high[-1])), max(contents.left, int(low[-1]))
+        if self._consumes:
+            pairs.append(self._last_key * len(period))
+        every = np.unique(np.concatenate(pairs))
+        return every // len(period), every % len(period)
+
+    def _choosing(self, keys: Longs, at: Longs, period: Period) -> _Solutions:
+        """The solutions for some keys at some evaluations."""
+        parts = [_Solutions(keys[:0], at[:0], np.zeros(0, np.intp), self._last_ids[:0])]
+        for first, last in self._portions(keys):
+            found = _distinct(self._evaluated(keys[first:last], at[first:last], period)[0])
+            parts.append(_Solutions(keys[first:last], at[first:last], found.context, found.ids))
+        return _joined(parts)
+
+    def _portions(self, keys: Longs) -> Iterator[tuple[int, int]]:
+        """Cut a list of keys so that not too many candidates are looked at together."""
+        if not len(keys):
+            return
+        many = np.ones(len(keys), np.int64)
+        for each in self._sources.values():
+            held = np.bincount(each.contents.key[: len(each.contents)], minlength=len(self._keys))
+            many += held[keys]
+        group = np.cumsum(many) // settings().reevaluated_triples
+        bounds = [0, *(np.flatnonzero(np.diff(group)) + 1).tolist(), len(keys)]
+        yield from pairwise(bounds)
+
+    def _consuming(self, keys: Longs, at: Longs, period: Period) -> _Solutions:
+        """The same, where each evaluation of a key consumes what its solutions use, before the next one of that key.
+
+        Keys do not share what they use. So the first evaluations of all keys are made together, then all second ones, and so on.
+        """
+        parts = [_Solutions(keys[:0], at[:0], np.zeros(0, np.intp), self._last_ids[:0])]
+        place = np.flatnonzero(np.diff(keys, prepend=-1))
+        """Where the next evaluation of every key stands."""
+        last = np.append(place[1:], len(keys))
+        active, following = keys[place], at[place]
+        while len(active):
+            found, candidates = self._evaluated(active, following, period)
+            self._consume(found, candidates)
+            chosen = _distinct(found)
+            parts.append(_Solutions(active, following, chosen.context, chosen.ids))
+            # What was used is gone at the evaluation after this one.
+            again = np.full(len(active), len(period), np.int64)
+            again[found.context] = following[found.context] + 1
+            place = place + ((place < last) & (at[np.minimum(place, len(at) - 1)] == following))
+            due = np.where(place < last, at[np.minimum(place, len(at) - 1)], len(period))
+            following = np.minimum(due, again)
+            left = following < len(period)
+            active, place, last, following = active[left], place[left], last[left], following[left]
+        return _joined(parts)
+
+    def _evaluated(self, keys: Longs, at: Longs, period: Period) -> tuple[Composites, list[Candidates]]:
+        """The solutions for some keys, each at one evaluation, in every way to make one; and what they were chosen from."""
+        wanted = np.unique(keys)
+        every = {id(each): self._candidates(each, wanted, period) for each in self._sources.values()}
+        leaves = [every[id(each)] for each in self._leaves]
+        strict = [every[id(each)] for each in self._strict]
+        keyed = {name: [every[id(each)] for each in several] for name, several in self._keyed.items()}
+        nothing = np.zeros((len(keys), 0), np.int32)
+        contexts = Contexts(at, keys, np.full(len(keys), FOREVER, np.int64), (), nothing, frozenset())
+        return EventSelection(leaves, strict, keyed).solutions(self._placed, contexts), leaves
+
+    def _candidates(self, source: _Source, keys: Longs, period: Period) -> Candidates:
+        return Candidates(source.contents, source.contents.of_keys(keys), period)
+
+    def _consume(self, found: Composites, leaves: list[Candidates]) -> None:
+        """Take away what solutions used, and what else is made of the same triples of the same events (semantics 4.5)."""
+        used: dict[int, list[tuple[Longs, Ids]]] = {}
+        for at, (leaf, candidates) in enumerate(zip(self._leaves, leaves, strict=True)):
+            rows = np.unique(found.used[:, at])
+            rows = candidates.rows[rows[rows >= 0]]
+            for first in range(0, leaf.contents.triples.shape[1], 3):
+                triples = leaf.contents.triples[rows, first : first + 3]
+                used.setdefault(leaf.contents.window, []).append((leaf.contents.position[rows], triples))
+        for source in {id(each): each for each in self._leaves}.values():
+            several = used.get(source.contents.window, [])
+            source.contents.consume(
+                np.concatenate([np.zeros(0, np.int64), *(position for position, _ in several)]),
+                np.concatenate([np.zeros((0, 3), np.int32), *(triples for _, triples in several)]),
+            )
+
+    def _changes(self, found: _Solutions, period: Period) -> TimedRows:
+        """What appears and what is taken back where the solutions of some keys are made anew."""
+        if not len(found.keys):
+            return no_rows(self.names, self._windows)
+        order = np.lexsort((found.at, found.keys))
+        keys, at = found.keys[order], found.at[order]
+        until = np.empty(len(order), np.int64)
+        ends = np.append(keys[1:] != keys[:-1], True)
+        until[order] = np.where(ends, len(period), np.append(at[1:], 0))
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        begins = np.full(len(self._keys), len(period), np.int64)
+        begins[keys[starts]] = at[starts]
+        since, over = found.at[found.context], until[found.context]
+        before = begins[self._last_key]
+        old = before < len(period)
+        gone = over < len(period)
+        every = np.concatenate([found.ids, found.ids[gone], self._last_ids[old]])
+        when = np.concatenate([since, over[gone], before[old]])
+        weight = np.repeat(np.array([1, -1]), [len(since), int(gone.sum()) + int(old.sum())])
+        self._last_ids = np.concatenate([self._last_ids[~old], found.ids[~gone]])
+        self._last_key = np.concatenate([self._last_key[~old], found.keys[found.context][~gone]])
+        return lasting_changes(by_name(every, self.names), weight, when + period.first, self._windows)
+
+    def _forget_keys(self) -> None:
+        """Drop the keys of which there is no event, when they may be half of all."""
+        if not self.plan.key or len(self._keys) <= 2 * self._kept_keys + settings().forgotten_keys:
+            return
+        kept = np.zeros(len(self._keys), np.bool_)
+        kept[self._last_key] = True
+        for each in self._sources.values():
+            kept[each.contents.key[: len(each.contents)]] = True
+        moved = self._keys.keep(kept)
+        self._last_key = moved[self._last_key].astype(np.int64)
+        for each in self._sources.values():
+            each.contents.renumber(moved)
+        self._kept_keys = len(self._keys)
+
+
+class _Solutions(NamedTuple):
+    """The solutions for some keys, each at one evaluation: of which of these, and the ids."""
+
+    keys: Longs
+    at: Longs
+    context: Rows
+    ids: Ids
+
+
+def _joined(parts: list[_Solutions]) -> _Solutions:
+    first = np.cumsum([0, *(len(part.keys) for part in parts[:-1])])
+    return _Solutions(
+        np.concatenate([part.keys for part in parts]),
+        np.concatenate([part.at for part in parts]),
+        np.concatenate([part.context + before for part, before in zip(parts, first, strict=True)]),
+        np.concatenate([part.ids for part in parts]),
+    )
+
+
+def _distinct(found: Composites) -> Composites:
+    """Every solution once: they are a set of values with their time."""
+    order = np.lexsort((found.end, found.start, *found.ids.T, found.context))
+    fresh = np.ones(len(order), np.bool_)
+    one, other = order[1:], order[:-1]
+    fresh[1:] = (found.context[one] != found.context[other]) | (found.ids[one] != found.ids[other]).any(
+        axis=1
+    )
+    fresh[1:] |= (found.start[one] != found.start[other]) | (found.end[one] != found.end[other])
+    return found.take(np.sort(order[fresh]))

@@ -1,0 +1,90 @@
+"""How a MATCH is followed: by which key its events can be looked at apart, or why they cannot (semantics 4.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from spaseq.algebra.event_patterns import (
+    Consumption,
+    DeclaredEvent,
+    EventPattern,
+    EventSeq,
+    FirstOf,
+    LastOf,
+    Selected,
+    declared_events,
+    operands,
+)
+from spaseq.algebra.expressions import Constant, Var
+from spaseq.algebra.patterns import TriplePattern
+from spaseq.algebra.scope import certainly_bound, lowered
+from spaseq.windowed.inputs import triple_patterns
+
+
+@dataclass(frozen=True, slots=True)
+class MatchPlan:
+    """The variables by whose values events never meet; without any, the reason."""
+
+    key: tuple[str, ...]
+    reason: str = ""
+
+
+def match_plan(pattern: EventPattern, consumption: Consumption) -> MatchPlan:
+    """By which key a MATCH is followed."""
+    nodes = tuple(_nodes(pattern))
+    for node in nodes:
+        if isinstance(node, FirstOf):
+            return MatchPlan((), "FIRST compares all events")
+        if isinstance(node, LastOf):
+            return MatchPlan((), "LAST compares all events")
+        if isinstance(node, EventSeq) and node.selected in (Selected.NAIVE, Selected.STRICT):
+            return MatchPlan((), f"SEQ {node.selected.value} compares all events")
+    events = tuple(declared_events(pattern))
+    shared = frozenset.intersection(*(certainly_bound(lowered(each.pattern)) for each in events))
+    key = tuple(sorted(name for name in shared if not name.startswith("_:")))
+    partitions = {node.key.name for node in nodes if isinstance(node, EventSeq) and node.key is not None}
+    if partitions:
+        key = tuple(name for name in key if partitions == {name})
+    if not key:
+        return MatchPlan((), "no variable is bound by every EVENT of it")
+    if consumption is not Consumption.NONE:
+        key = tuple(name for name in key if _apart(events, name))
+        if not key:
+            return MatchPlan(
+                (), "what is consumed for one value of a shared variable may be used for another"
+            )
+    return MatchPlan(key)
+
+
+def _nodes(pattern: EventPattern) -> Iterator[EventPattern]:
+    yield pattern
+    for operand in operands(pattern):
+        yield from _nodes(operand)
+
+
+def _apart(events: tuple[DeclaredEvent, ...], name: str) -> bool:
+    """True if no triple can be used for two values of a variable: wherever patterns meet they have it in the same place."""
+    placed = [(event.window, triple) for event in events for triple in triple_patterns(event)]
+    return all(
+        _places(one, name) & _places(other, name)
+        for (window, one), (own, other) in combinations_with_replacement(placed, 2)
+        if window == own and _may_meet(one, other)
+    )
+
+
+def _nodes_of(triple: TriplePattern) -> tuple[object, object, object]:
+    return triple.subject, triple.predicate, triple.object
+
+
+def _places(triple: TriplePattern, name: str) -> frozenset[int]:
+    return frozenset(at for at, node in enumerate(_nodes_of(triple)) if node == Var(name))
+
+
+def _may_meet(one: TriplePattern, other: TriplePattern) -> bool:
+    """True if some triple may match both."""
+    return not any(
+        isinstance(left, Constant) and isinstance(right, Constant) and left.term != right.term
+        for left, right in zip(_nodes_of(one), _nodes_of(other), strict=True)
+    )

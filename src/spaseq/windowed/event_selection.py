@@ -1,0 +1,380 @@
+"""The solutions of an event pattern at some evaluations, from what single events match (semantics 4.2 and 4.3).
+
+An event pattern is evaluated in many contexts at once: an evaluation and a key each at the top, and below SEQ one for every
+solution of its right side, with the bound and the values that it passes down to the left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+import numpy as np
+
+from spaseq.algebra.event_patterns import (
+    DeclaredEvent,
+    EventDuring,
+    EventPattern,
+    EventSeq,
+    FirstOf,
+    LastOf,
+    Selected,
+    declared_events,
+)
+from spaseq.algebra.scope import certainly_bound, lowered, visible
+from spaseq.columnar.row_numbers import keys_of
+from spaseq.windowed.event_contents import Candidates, Contexts, any_of
+from spaseq.windowed.timed import Ids, Longs, Mask, Rows
+
+
+@dataclass(frozen=True, slots=True)
+class Composites:
+    """Solutions with the time from their first to their last event, in order of the contexts they belong to.
+
+    ``used`` names for each declared event the candidate that a solution is made of, -1 for none.
+    """
+
+    context: Rows
+    ids: Ids
+    start: Longs
+    end: Longs
+    used: Rows
+
+    def __len__(self) -> int:
+        return len(self.context)
+
+    def take(self, rows: Rows | Mask) -> Composites:
+        """Some of them, in their order."""
+        return Composites(
+            self.context[rows], self.ids[rows], self.start[rows], self.end[rows], self.used[rows]
+        )
+
+
+def event_names(pattern: EventPattern) -> tuple[str, ...]:
+    """The variables of a solution."""
+    events = declared_events(pattern, absent=False)
+    return tuple(dict.fromkeys(name.name for each in events for name in visible(lowered(each.pattern))))
+
+
+def certain_names(pattern: EventPattern) -> frozenset[str]:
+    """The variables that every solution binds."""
+    events = declared_events(pattern, absent=False)
+    found = frozenset[str]().union(*(certainly_bound(lowered(each.pattern)) for each in events))
+    return frozenset(name for name in found if not name.startswith("_:"))
+
+
+class EventSelection:
+    """Evaluates event patterns over candidates.
+
+    ``leaves`` are the candidates of each declared event, by its place in the whole pattern; ``windows`` are all events of the
+    windows, for STRICT, and ``keyed`` those with a key, by its variable, for PARTITION.
+    """
+
+    def __init__(
+        self,
+        leaves: Sequence[Candidates],
+        windows: Sequence[Candidates],
+        keyed: Mapping[str, Sequence[Candidates]],
+    ) -> None:
+        self._leaves, self._windows, self._keyed = leaves, windows, keyed
+
+    def solutions(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
+        """The solutions of a pattern, one for every way to make one."""
+        match placed.pattern:
+            case DeclaredEvent():
+                return self._single(placed, contexts)
+            case FirstOf():
+                return _first(self.solutions(placed.parts[0], contexts), len(contexts))
+            case LastOf():
+                return _last(self.solutions(placed.parts[0], contexts), len(contexts))
+            case EventDuring():
+                return self._during(placed, contexts)
+            case EventSeq(selected=Selected.NAIVE):
+                return self._naive(placed, contexts)
+            case EventSeq():
+                return self._seq(placed, contexts)
+            case _:
+                assert_never(placed.pattern)
+
+    # --- each kind of pattern -------------------------------------------------------------------
+
+    def _single(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
+        assert placed.place is not None
+        candidates = self._leaves[placed.place]
+        context, rows = candidates.pairs(contexts)
+        used = np.full((len(rows), len(self._leaves)), -1, np.intp)
+        used[:, placed.place] = rows
+        return Composites(context, candidates.ids[rows], candidates.start[rows], candidates.end[rows], used)
+
+    def _during(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
+        left, right = (self.solutions(part, contexts) for part in placed.parts)
+        one, other = _compatible(left, placed.parts[0], right, placed.parts[1])
+        inside = (right.start[other] < left.start[one]) & (left.end[one] < right.end[other])
+        one, other = one[inside], other[inside]
+        return _merged(placed, left.take(one), right.take(other), right.start[other], right.end[other])
+
+    def _naive(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
+        """Of the last ones of either side, those that fit (Eq 9)."""
+        first, second = placed.sides
+        left = _last(self.solutions(first, contexts), len(contexts))
+        right = _last(self.solutions(second, contexts), len(contexts))
+        one, other = _compatible(left, first, right, second)
+        before = left.end[one] < right.start[other]
+        one, other = one[before], other[before]
+        left, right = left.take(one), right.take(other)
+        pairs = _merged(placed, left, right, left.start, right.end)
+        return pairs.take(~self._interrupted(placed, contexts, pairs, left.end, right.start))
+
+    def _seq(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
+        """For every solution of the right side its partners of the left side, and of these what is selected (Eq 7, 10, 11)."""
+        first, second = placed.sides
+        right = self.solutions(second, contexts)
+        left = self.solutions(first, _below(contexts, right, second, first))
+        after = right.take(left.context)
+        pairs = _merged(placed, replace(left, context=after.context), after, left.start, after.end)
+        kept = ~self._interrupted(placed, contexts, pairs, left.end, after.start)
+        pairs, left, after = pairs.take(kept), left.take(kept), after.take(kept)
+        assert isinstance(placed.pattern, EventSeq)
+        match placed.pattern.selected:
+            case Selected.ANY | Selected.NAIVE:
+                return pairs
+            case Selected.CHRONOLOGICAL:
+                return pairs.take(_chosen(left, after, len(right), earliest=True))
+            case Selected.RECENT:
+                return pairs.take(_chosen(left, after, len(right), earliest=False))
+            case Selected.NEXT:
+                blocked = _between(left, first, right, second, left.end, after.start, after.context)
+                return pairs.take(~blocked)
+            case Selected.STRICT:
+                return pairs.take(
+                    ~self._crossed(self._windows, placed, contexts, pairs, left.end, after.start)
+                )
+            case Selected.PARTITION:
+                assert placed.pattern.key is not None
+                keyed = self._keyed[placed.pattern.key.name]
+                return pairs.take(~self._crossed(keyed, placed, contexts, pairs, left.end, after.start))
+            case _:
+                assert_never(placed.pattern.selected)
+
+    # --- what lies between ----------------------------------------------------------------------
+
+    def _interrupted(
+        self, placed: PlacedPattern, contexts: Contexts, pairs: Composites, after: Longs, before: Longs
+    ) -> Mask:
+        """Which pairs have something between them that must not be there."""
+        if placed.absent is None or not len(pairs):
+            return np.zeros(len(pairs), np.bool_)
+        absent = self.solutions(placed.absent, contexts)
+        return _between(pairs, placed, absent, placed.absent, after, before, pairs.context, whole=True)
+
+    def _crossed(
+        self,
+        events: Sequence[Candidates],
+        placed: PlacedPattern,
+        contexts: Contexts,
+        pairs: Composites,
+        after: Longs,
+        before: Longs,
+    ) -> Mask:
+        """Which pairs have an event between them; ``events`` are those that count."""
+        asked = Contexts(
+            contexts.at[pairs.context], contexts.key[pairs.context], before,
+            placed.names, pairs.ids, placed.certain, after,
+        )  # fmt: skip
+        found = np.zeros(len(pairs), np.bool_)
+        for each in events:
+            found |= any_of(each.pairs(asked)[0], len(pairs))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPattern:
+    """An event pattern with the places of its declared events, and the variables of its solutions."""
+
+    pattern: EventPattern
+    parts: tuple[PlacedPattern, ...]
+    absent: PlacedPattern | None
+    place: int | None
+    names: tuple[str, ...]
+    certain: frozenset[str]
+
+    @property
+    def sides(self) -> tuple[PlacedPattern, PlacedPattern]:
+        """The left and the right side."""
+        left, right = self.parts
+        return left, right
+
+
+def placed_pattern(pattern: EventPattern, places: Iterator[int]) -> PlacedPattern:
+    """Places are in the order written: left side, what stands under NOT, right side."""
+    parts: tuple[PlacedPattern, ...] = ()
+    absent = place = None
+    match pattern:
+        case DeclaredEvent():
+            place = next(places)
+        case FirstOf(operand) | LastOf(operand):
+            parts = (placed_pattern(operand, places),)
+        case EventDuring(left, right):
+            parts = (placed_pattern(left, places), placed_pattern(right, places))
+        case EventSeq(left, right, absent=never):
+            first = placed_pattern(left, places)
+            absent = None if never is None else placed_pattern(never, places)
+            parts = (first, placed_pattern(right, places))
+        case _:
+            assert_never(pattern)
+    return PlacedPattern(pattern, parts, absent, place, event_names(pattern), certain_names(pattern))
+
+
+def _below(contexts: Contexts, right: Composites, second: PlacedPattern, first: PlacedPattern) -> Contexts:
+    """The contexts of the left side of SEQ: before the right side, and compatible with it."""
+    names = tuple(name for name in first.names if name in contexts.names or name in second.names)
+    ids = np.zeros((len(right), len(names)), np.int32)
+    for at, name in enumerate(names):
+        if name in contexts.names:
+            ids[:, at] = contexts.ids[right.context, contexts.names.index(name)]
+        if name in second.names:
+            own = right.ids[:, second.names.index(name)]
+            ids[:, at] = np.where(ids[:, at] != 0, ids[:, at], own)
+    return Contexts(
+        contexts.at[right.context],
+        contexts.key[right.context],
+        np.minimum(contexts.before[right.context], right.start),
+        names,
+        ids,
+        contexts.certain | second.certain,
+    )
+
+
+def _merged(
+    placed: PlacedPattern, left: Composites, right: Composites, start: Longs, end: Longs
+) -> Composites:
+    """Pairs as solutions."""
+    ids = np.zeros((len(left), len(placed.names)), np.int32)
+    for side, part in zip((left, right), placed.parts, strict=True):
+        for at, name in enumerate(part.names):
+            own, place = side.ids[:, at], placed.names.index(name)
+            ids[:, place] = np.where(ids[:, place] != 0, ids[:, place], own)
+    return Composites(left.context, ids, start, end, np.maximum(left.used, right.used))
+
+
+# --- first and last -------------------------------------------------------------------------------
+
+
+def _first(found: Composites, count: int) -> Composites:
+    """Those that no other of their context precedes."""
+    return found.take(found.start <= _least(found.context, found.end, count)[found.context])
+
+
+def _last(found: Composites, count: int) -> Composites:
+    """Those that precede no other of their context."""
+    return found.take(found.end >= -_least(found.context, -found.start, count)[found.context])
+
+
+def _least(groups: Rows, values: Longs, count: int) -> Longs:
+    """The least value of every group."""
+    least = np.full(count, np.iinfo(np.int64).max, np.int64)
+    np.minimum.at(least, groups, values)
+    return least
+
+
+def _chosen(left: Composites, right: Composites, count: int, *, earliest: bool) -> Mask:
+    """CHRONOLOGICAL: of equal solutions of the right side that have partners the earliest, each with its first partners.
+
+    RECENT: the latest, each with its last partners. ``left`` are partners; their context is the solution of the right side that
+    stands beside them in ``right``, one of ``count``.
+    """
+    equal = _numbered(np.column_stack([right.context.astype(np.int32), right.ids]))
+    groups = int(equal.max(initial=-1)) + 1
+    if earliest:
+        chosen = right.start <= _least(equal, right.end, groups)[equal]
+        partner = left.start <= _least(left.context, left.end, count)[left.context]
+    else:
+        chosen = right.end >= -_least(equal, -right.start, groups)[equal]
+        partner = left.end >= -_least(left.context, -left.start, count)[left.context]
+    found: Mask = chosen & partner
+    return found
+
+
+def _numbered(rows: Ids) -> Rows:
+    """A number for every row; equal rows have the same."""
+    order = np.lexsort(rows.T)
+    fresh = np.ones(len(rows), np.bool_)
+    fresh[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    numbers = np.empty(len(rows), np.intp)
+    numbers[order] = np.cumsum(fresh) - 1
+    return numbers
+
+
+# --- pairs ----------------------------------------------------------------------------------------
+
+
+def _keys(found: Composites, placed: PlacedPattern, shared: Sequence[str], context: Rows) -> Longs:
+    columns = [found.ids[:, placed.names.index(name)] for name in shared]
+    return keys_of(np.column_stack([context.astype(np.int32), *columns]))
+
+
+def _sure(one: PlacedPattern, other: PlacedPattern) -> list[str]:
+    return [name for name in one.names if name in one.certain and name in other.certain]
+
+
+def _fit(one: PlacedPattern, left: Ids, other: PlacedPattern, right: Ids) -> Mask:
+    """Which pairs of solutions are compatible."""
+    fits = np.ones(len(left), np.bool_)
+    for at, name in enumerate(one.names):
+        if name in other.names:
+            mine, theirs = left[:, at], right[:, other.names.index(name)]
+            fits &= (mine == 0) | (theirs == 0) | (mine == theirs)
+    return fits
+
+
+def _compatible(
+    left: Composites, one: PlacedPattern, right: Composites, other: PlacedPattern
+) -> tuple[Rows, Rows]:
+    """The pairs of compatible solutions of the same context, in order of context."""
+    shared = _sure(one, other)
+    keys = _keys(right, other, shared, right.context)
+    order = np.argsort(keys, kind="stable")
+    asked = _keys(left, one, shared, left.context)
+    first = np.searchsorted(keys[order], asked)
+    many = np.searchsorted(keys[order], asked, side="right") - first
+    mine = np.repeat(np.arange(len(asked)), many)
+    theirs = order[first[mine] + np.arange(len(mine)) - np.repeat(np.cumsum(many) - many, many)]
+    fits = (left.context[mine] == right.context[theirs]) & _fit(one, left.ids[mine], other, right.ids[theirs])
+    return mine[fits], theirs[fits]
+
+
+def _between(
+    pairs: Composites,
+    one: PlacedPattern,
+    others: Composites,
+    other: PlacedPattern,
+    after: Longs,
+    before: Longs,
+    context: Rows,
+    *,
+    whole: bool = False,
+) -> Mask:
+    """For which pairs, in some contexts, a compatible solution of the others starts between two instants.
+
+    With ``whole`` it also ends before the second.
+    """
+    if not len(others) or not len(pairs):
+        return np.zeros(len(pairs), np.bool_)
+    shared = _sure(one, other)
+    keys, asked = _keys(others, other, shared, others.context), _keys(pairs, one, shared, context)
+    distinct, numbers = np.unique(keys, return_inverse=True)
+    instants, places = np.unique(others.start, return_inverse=True)
+    span = len(instants) + 1
+    order = np.argsort(numbers * span + places)
+    ranks = (numbers * span + places)[order]
+    group = np.minimum(np.searchsorted(distinct, asked), len(distinct) - 1)
+    first = np.searchsorted(ranks, group * span + np.searchsorted(instants, after, side="right"))
+    last = np.searchsorted(ranks, group * span + np.searchsorted(instants, before))
+    many = np.where(distinct[group] == asked, np.maximum(last - first, 0), 0)
+    mine = np.repeat(np.arange(len(asked)), many)
+    theirs = order[first[mine] + np.arange(len(mine)) - np.repeat(np.cumsum(many) - many, many)]
+    fits = (context[mine] == others.context[theirs]) & _fit(one, pairs.ids[mine], other, others.ids[theirs])
+    if whole:
+        fits &= others.end[theirs] < before[mine]
+    return any_of(mine[fits], len(pairs))

@@ -153,7 +153,8 @@ def operators(options: argparse.Namespace, folder: Path) -> Result:
     streams = {name: world.rows(name, options.events // 2) for name in world.STREAMS}
     every = list(direct.cases())
     wanted = {} if options.spread else direct_totals(every, streams)
-    for at, (file_format, shuffled, files) in enumerate(VARIANTS[: options.variants]):
+    for at in range(options.first_variant, options.variants):
+        file_format, shuffled, files = VARIANTS[at]
         asked = every[at :: options.variants] if options.spread else every
         if options.spread:
             wanted = direct_totals(asked, streams)
@@ -336,7 +337,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     for name, size in {
         "events": 2_000_000, "kills-local": 30, "kills-spark": 10, "inputs": 100_000, "queries": 100_000,
-        "terms": 10_000_000, "triples": 1_000_000, "instant": 100_000, "variants": len(VARIANTS), "seed": 1,
+        "terms": 10_000_000, "triples": 1_000_000, "instant": 100_000, "first-variant": 0, "variants": len(VARIANTS), "seed": 1,
     }.items():  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=size)
     parser.add_argument("--spread", action="store_true", help="ask each query in one variant only, in turn")

@@ -18,6 +18,7 @@ from spaseq.model.events import GraphEvent
 from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.matches import Match
 from spaseq.planner import CompiledQuery, compile_query
+from spaseq.planner.compiled import operator_distribution
 from spaseq.planner.continuous import continuous_query
 from spaseq.testing import reference_host
 from support.engine_hosts import disordered
@@ -102,7 +103,13 @@ def _own_streams(query: CompiledQuery, mark: str) -> CompiledQuery:
     streams = tuple(replace(stream, iri=stream.iri + mark) for stream in windows.streams)
     moved = tuple(replace(window, stream=window.stream + mark) for window in windows.windows)
     source = continuous_query(replace(windows, streams=streams, windows=moved))
-    return replace(query, source=source, streams=streams, patterns=source.patterns)
+    return replace(
+        query,
+        source=source,
+        streams=streams,
+        patterns=source.patterns,
+        distribution=operator_distribution(source),
+    )
 
 
 def test_random_queries_over_windows_on_spark(spark: SparkSession, sample: Sample) -> None:

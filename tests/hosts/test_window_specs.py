@@ -14,8 +14,9 @@ from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.windows import WindowQuery
 from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.matches import Match
-from spaseq.planner.compiled import CompiledQuery, compile_query
+from spaseq.planner.compiled import CompiledQuery, compile_query, operator_distribution
 from spaseq.planner.continuous import continuous_query
+from spaseq.settings import changed_settings
 from spaseq.testing import Case, Host, check, load_all
 from support.engine_hosts import disordered
 from support.spark_trials import Together, event_row, events_frame, matches_by_query, stream_in_batches
@@ -36,7 +37,13 @@ def _own_streams(query: CompiledQuery, mark: str) -> CompiledQuery:
     streams = tuple(replace(stream, iri=stream.iri + mark) for stream in windows.streams)
     moved = tuple(replace(window, stream=window.stream + mark) for window in windows.windows)
     source = continuous_query(replace(windows, streams=streams, windows=moved))
-    return replace(query, source=source, streams=streams, patterns=source.patterns)
+    return replace(
+        query,
+        source=source,
+        streams=streams,
+        patterns=source.patterns,
+        distribution=operator_distribution(source),
+    )
 
 
 def _together(cases: list[Case], *, late: bool = False) -> Together:
@@ -67,18 +74,19 @@ def batch(spark: SparkSession) -> Found:
             known[partitions] = {}
             for job in map(_together, JOBS):
                 rows = [event_row(stream, event) for stream, event in job.events]
-                events = events_frame(spark, rows, partitions)
-                frame = sps.match_all(
-                    job.queries, events, job.knowledge, provenance=True, partitions=partitions
-                )
-                known[partitions] |= matches_by_query(frame)
+                events = events_frame(spark, rows, min(partitions, 7))
+                with changed_settings(tasks_per_core=64):
+                    frame = sps.match_all(
+                        job.queries, events, job.knowledge, provenance=True, partitions=partitions
+                    )
+                    known[partitions] |= matches_by_query(frame)
         return known[partitions]
 
     return of
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("partitions", [1, 7])
+@pytest.mark.parametrize("partitions", [1, 7, 64])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_windows_on_spark(case: Case, partitions: int, batch: Found) -> None:
     """The host gives what the spec file says, however the input is spread."""

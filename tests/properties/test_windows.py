@@ -29,12 +29,14 @@ from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
 from spaseq.planner import compile_query
+from spaseq.planner.distribution import RouteUnit
 from spaseq.reference.continuous import answer_at, window_answers
 from spaseq.reference.evaluations import Evaluation, evaluations
 from spaseq.reference.sparql import Solution
 from spaseq.testing import Host, reference_host
 from support.continuous import followed_answers
 from support.engine_hosts import ENGINE_HOSTS
+from support.in_buckets import matches_in_buckets
 from support.window_scenarios import HALF, WindowScenario, window_scenarios
 
 FEWER = settings(max_examples=settings.default.max_examples // 2)
@@ -311,3 +313,23 @@ def test_the_engine_reports_what_the_reference_does(scenario: WindowScenario, ho
     found = list(host.run(query, scenario.events, scenario.knowledge))
     assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
     assert Counter(match.identity for match in found) == Counter(match.identity for match in wanted)
+
+
+@given(
+    window_scenarios(paths=False),
+    st.sampled_from((1, 2, 7, 64)),
+    st.sampled_from((1, 2, 4)),
+    st.booleans(),
+)
+def test_buckets_report_together_what_the_reference_does(
+    scenario: WindowScenario, buckets: int, tasks: int, streaming: bool
+) -> None:
+    """Spread by a variable or by time, read by several tasks or in micro-batches: each solution is reported once."""
+    query = compile_query(scenario.query, "rsepql")
+    if query.distribution.unit is RouteUnit.WHOLE:
+        return  # that one bucket is enough, the tests of the engine show
+    wanted = reference_host.run(query, scenario.events, scenario.knowledge)
+    found = matches_in_buckets(
+        query, scenario.events, scenario.knowledge, buckets, tasks=tasks, streaming=streaming
+    )
+    assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))

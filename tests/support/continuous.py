@@ -39,7 +39,9 @@ def followed_answers(
     del normal_text
     chance, dictionary = random.Random(seed), TermDictionary()
     running = ContinuousQuery(query, dictionary, Knowledge(knowledge))
-    ordered, found, at = sorted(events, key=lambda event: event.time), list[Match](), 0
+    declared = {stream.iri for stream in query.streams}
+    own = [event for event in events if event.stream in declared or EVERY_STREAM in declared]
+    ordered, found, at = sorted(own, key=lambda event: event.time), list[Match](), 0
     while at < len(ordered):
         size = chance.randrange(1, 5)
         part, at = ordered[at : at + size], at + size

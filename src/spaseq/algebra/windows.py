@@ -104,6 +104,7 @@ class WindowQuery:
 
     ``default_windows`` and ``default_graphs`` make up the default graph; ``named_graphs`` are what ``GRAPH ?g`` ranges over,
     None for all registered ones. ``consumption`` is that of each MATCH in the pattern.
+    ``key`` is the variable by which it may be spread over workers, if there is one.
     """
 
     form: Form
@@ -116,3 +117,4 @@ class WindowQuery:
     report: ReportPolicy
     emission: Emission
     consumption: Consumption = Consumption.NONE
+    key: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,25 @@ from spaseq.windowed.inputs import window_inputs
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluated:
+    """Answers by the instants of their evaluations, which decide where they are reported."""
+
+    answers: Answers
+
+    @property
+    def start(self) -> Longs:
+        """The instants."""
+        return self.answers.time
+
+    def column(self, variable: str) -> Ints:
+        """The ids of a variable."""
+        return self.answers.columns[variable]
+
+    def __len__(self) -> int:
+        return len(self.answers)
 
 
 class WindowOperator(KeptOperator):
@@ -47,13 +67,16 @@ class WindowOperator(KeptOperator):
         report: Report | None = None,
     ) -> Iterator[tuple[Answers, int]]:
         """The answers of the evaluations that became certain."""
-        del serials, partition, report
+        del serials, partition
         inputs = {source: tables[name] for name, source in self._inputs.items()}
         self._surroundings.check_budget(len(times) + sum(map(len, inputs.values())))
         for outcome in self._running.step(inputs, times, now):
             self._count()
             self._surroundings.check_budget(len(outcome.reported))
-            yield self._answers(outcome), int(outcome.period.instants[-1]) + 1
+            answers = self._answers(outcome)
+            if report is not None:
+                answers = answers.take(report(_Evaluated(answers)))
+            yield answers, int(outcome.period.instants[-1]) + 1
 
     def _answers(self, outcome: Outcome) -> Answers:
         period, reported = outcome.period, outcome.reported

@@ -319,8 +319,12 @@ def _for_automaton(
 
 def operator_distribution(query: OperatorQuery) -> Distribution:
     """How the rows of a query go apart that names its operator."""
-    unit = RouteUnit.KEY if query.key else RouteUnit.WHOLE
-    return Distribution(unit, query.key, False, query.reason, query.cure)
+    unit = RouteUnit.WHOLE
+    if query.key:
+        unit = RouteUnit.KEY_AND_TICKS if query.instants_everywhere else RouteUnit.KEY
+    elif query.stretches is not None:
+        unit = RouteUnit.EVALUATION
+    return Distribution(unit, query.key, False, query.reason, query.cure, stretches=query.stretches)
 
 
 def _for_operator(query: OperatorQuery) -> _Planned:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spaseq.algebra.event_patterns import declared_events
 from spaseq.algebra.events import ConstructForm, SelectForm
 from spaseq.algebra.expressions import Constant, Var
@@ -12,11 +14,14 @@ from spaseq.algebra.scope import lowered, visible
 from spaseq.algebra.windows import Range, Unit, WindowQuery
 from spaseq.columnar.needs import parts
 from spaseq.model.forms import ResultForm
+from spaseq.planner.window_distribution import window_distribution
 from spaseq.windowed.inputs import EventInput, Input, matches, window_inputs
 
 
 def continuous_query(query: WindowQuery) -> OperatorQuery:
     """A query over windows as one that an operator answers."""
+    spread = window_distribution(query)
+    query = replace(query, key=spread.key)
     aliases = {stream.iri: stream.alias for stream in query.streams}
     return OperatorQuery(
         operator="windows",
@@ -26,9 +31,12 @@ def continuous_query(query: WindowQuery) -> OperatorQuery:
             StreamPattern(_name(each, aliases), each.stream, each.pattern) for each in window_inputs(query)
         ),
         details=query,
-        reason="its windows see the events of a whole stream",
-        cure="nothing in the query changes that",
+        key=() if spread.key is None else (spread.key,),
+        stretches=spread.stretches,
+        reason=spread.reason,
+        cure=spread.cure,
         hears_instants=True,
+        instants_everywhere=True,
         counts_events=any(
             isinstance(body, Range) and body.unit is not Unit.TIME
             for window in query.windows

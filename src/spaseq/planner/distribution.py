@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from spaseq.algebra.events import EventQuery, EventWindow, TimeWindow
+from spaseq.algebra.operator_query import Stretches
 from spaseq.algebra.visibility import bindable, certain
 from spaseq.automaton import Automaton
 from spaseq.automaton.moves import is_strict
@@ -21,6 +22,8 @@ class RouteUnit(Enum):
     """A shared variable that every step binds."""
     KEY_AND_TICKS = "key and ticks"
     """Such a variable, and the instants of all events, because ``,`` asks what lies between."""
+    EVALUATION = "evaluation"
+    """Of a finite input, evaluations go apart by their instants; all workers hear of the instants of all events."""
     WHOLE = "whole"
     """All rows go to one worker."""
 
@@ -37,6 +40,8 @@ class Distribution:
     cure: str = ""
     by_slice: bool = False
     """Slices of time can, with a sliding window more on either side of each: of a finite input, whose rows can be copied."""
+    stretches: Stretches | None = None
+    """How evaluations go apart."""
 
 
 def distribute(query: EventQuery, automaton: Automaton) -> Distribution:

@@ -48,6 +48,11 @@ class GpmPlan:
     stream: int
     plan: PatternPlan
 
+    @property
+    def is_every_event(self) -> bool:
+        """True if it matches every event of its stream and says nothing of it."""
+        return self.plan.pattern == Bgp(())
+
 
 @dataclass(frozen=True, slots=True)
 class KeyPlan:

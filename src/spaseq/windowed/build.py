@@ -272,7 +272,7 @@ class ViewBuilder:
         views: list[View] = [
             TripleView(names, self._contents_of(window, each), self._count)
             for window in source.windows
-            for each in (Input(self._query.windows[window].stream, by_place(triple)),)
+            for each in (Input(self._query.windows[window].stream, by_place(triple, self._query.key)),)
         ]
         views += [self._known_triples(triple, name) for name in source.graphs]
         if not views:

@@ -87,15 +87,19 @@ class ContinuousQuery(Keeper):
         time, fewer the more is reported at each.
         """
         arrived: dict[str, tuple[Longs, Longs]] = {}
-        for stream in self._evaluations.streams:
-            own = tables[Input(stream)].events
+        streams = self._evaluations.streams
+        for stream in streams:
+            # Hosts need not tell to which stream an event belongs if there is but one.
+            own = tables[Input(stream)].events if len(streams) > 1 else np.arange(len(times))
             everything = tables.get(Input(stream, EVERYTHING))
             triples = np.zeros(len(times), np.int64)
             if everything is not None:
                 triples = np.bincount(everything.events, minlength=len(times))
             arrived[stream] = times[own], triples[own]
-            position = np.zeros(len(times), np.int64)
-            position[own] = self._evaluations.arrived(stream) + np.arange(len(own))
+            # Of simultaneous events, hosts may tell of one alone; then all stand for one.
+            position = np.searchsorted(times[own], times, side="right") - 1
+            position[own] = np.arange(len(own))
+            position += self._evaluations.arrived(stream)
             for (_, source), contents in self._contents.items():
                 if source.stream == stream and len(table := tables[source]):
                     ids = id_matrix(table.columns, source.names, len(table))

@@ -54,10 +54,10 @@ class EventInput:
     pattern: Pattern
 
 
-def triples_for(triple: TriplePattern) -> tuple[TriplePattern, ...]:
-    """The triple patterns, by place, whose triples decide a triple pattern or path."""
+def triples_for(triple: TriplePattern, key: str | None = None) -> tuple[TriplePattern, ...]:
+    """The triple patterns, by place, whose triples decide a triple pattern or path; a key keeps its name."""
     if not triple.is_path:
-        return (by_place(triple),)
+        return (by_place(triple, key),)
     needed = needed_predicates(Bgp((triple,)))
     if needed is None:
         return (EVERYTHING,)
@@ -118,26 +118,34 @@ def window_triples(
 ) -> Iterator[tuple[StreamWindow, Input]]:
     """What a pattern reads of windows; ``active`` are the names of those that make up its active graph."""
     windows = {window.name: window for window in query.windows}
-    if isinstance(pattern, Graph):
-        name = pattern.name.term if isinstance(pattern.name, Constant) else None
-        active = (name.value,) if isinstance(name, NamedNode) and name.value in windows else ()
+    active = active_windows(pattern, active, query)
     if isinstance(pattern, Bgp):
         for triple in pattern.triples:
             for window in (windows[name] for name in active):
-                yield from ((window, Input(window.stream, each)) for each in triples_for(triple))
+                yield from ((window, Input(window.stream, each)) for each in triples_for(triple, query.key))
     for expression in pattern_expressions(pattern):
-        for triple in _dated(expression):
-            yield from ((windows[name], Input(windows[name].stream, triple)) for name in active)
+        for triple in dated_triples(expression):
+            asked = by_place(triple, query.key)
+            yield from ((windows[name], Input(windows[name].stream, asked)) for name in active)
     for part in (*sub_patterns(pattern), *exists_patterns(pattern)):
         yield from window_triples(part, active, query)
 
 
-def _dated(expression: Expression) -> Iterator[TriplePattern]:
-    """The triples, by place, that the calls of `timestamp` in an expression may ask about."""
+def active_windows(pattern: Pattern, active: tuple[str, ...], query: WindowQuery) -> tuple[str, ...]:
+    """The names of the windows that the inside of a pattern reads, given those that are active around it."""
+    if not isinstance(pattern, Graph):
+        return active
+    name = pattern.name.term if isinstance(pattern.name, Constant) else None
+    known = {window.name for window in query.windows}
+    return (name.value,) if isinstance(name, NamedNode) and name.value in known else ()
+
+
+def dated_triples(expression: Expression) -> Iterator[TriplePattern]:
+    """The triples that the calls of `timestamp` in an expression may ask about; what is computed may be anything."""
     for node in walk(expression):
         if isinstance(node, Call) and node.name == "TIMESTAMP":
             subject, predicate, obj = (
-                argument if isinstance(argument, Constant) else Var(place)
+                argument if isinstance(argument, (Constant, Var)) else Var(f"_:{place}")
                 for place, argument in zip(PLACES, node.arguments, strict=True)
             )
             yield TriplePattern(subject, predicate, obj)

@@ -16,6 +16,7 @@ from spaseq.languages.rsepql.printer import format_window
 
 if TYPE_CHECKING:
     from spaseq.planner.compiled import CompiledQuery
+    from spaseq.planner.distribution import Distribution
 
 
 def _window_facts(query: WindowQuery, *, incremental: bool) -> Iterator[tuple[str, list[str]]]:
@@ -45,6 +46,14 @@ def _window_facts(query: WindowQuery, *, incremental: bool) -> Iterator[tuple[st
     yield "anew", found or ["nothing: every part is followed incrementally"]
 
 
+def _unit(distribution: Distribution) -> str:
+    """By what the work goes apart, in words."""
+    if distribution.stretches is not None:
+        apart = "slice of time" if distribution.stretches.reach else "window"
+        return f"{apart}, where the input is finite"
+    return " ".join(f"?{name}" for name in distribution.variables) or "one worker"
+
+
 def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - the public name
     """The plan as text or JSON; the other formats draw an automaton."""
     assert isinstance(query.source, OperatorQuery)
@@ -72,7 +81,11 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
             "patterns": patterns,
             "operator": query.source.operator,
             **windows,
-            "distribution": {"by": keys, "reason": query.distribution.reason},
+            "distribution": {
+                "unit": query.distribution.unit.value,
+                "by": keys,
+                "reason": query.distribution.reason,
+            },
             "warnings": warnings,
         }
         return json.dumps(facts, indent=2, ensure_ascii=False)
@@ -86,7 +99,7 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
         *(f"pattern   {pattern}" for pattern in patterns),
         f"operator  {query.source.operator}",
         *(f"{name:<9} {line}" for name, lines in windows.items() for line in lines),
-        f"by        {' '.join(keys) or 'one worker'}: {query.distribution.reason}",
+        f"by        {_unit(query.distribution)}: {query.distribution.reason}",
         *(f"warning   {warning}" for warning in warnings),
     ]
     return "\n".join(lines) + "\n"

@@ -5,6 +5,9 @@ window: each key and each stretch is evaluated as if it were alone. For tumbling
 boundary belongs to two. For sliding windows, of a finite input, it is a slice of several windows, and one window more on either
 side of it, whose rows the neighbours have as well. A match is reported where the stretch of its start is at home
 (`Routing.home`), hence once: there are all events that it can depend on.
+
+The evaluations of a continuous query go apart by stretches too, each with the rows that came in it and shortly before; stretches
+are then closed at their end, as windows are.
 """
 
 from __future__ import annotations
@@ -70,6 +73,11 @@ class Routing:
         """True if rows are distributed by key."""
         return self.unit is not RouteUnit.WHOLE
 
+    @property
+    def everywhere(self) -> bool:
+        """True if instants matter in all buckets, whatever rows they have."""
+        return self.unit in (RouteUnit.KEY_AND_TICKS, RouteUnit.EVALUATION)
+
     def targets(self, hashes: Words, times: Longs) -> Targets:
         """The buckets of rows with these hashes of their keys; the rows of one instant stay in order."""
         rows, stretches = self._stretches(times)
@@ -78,7 +86,7 @@ class Routing:
 
     def tick_targets(self, times: Longs) -> Targets:
         """The buckets that must receive these instants."""
-        if self.unit is not RouteUnit.KEY_AND_TICKS:
+        if not self.everywhere:
             return self.targets(no_key(len(times)), times)
         if not self.groups:
             everywhere = np.arange(self.buckets, dtype=np.int32)
@@ -99,6 +107,11 @@ class Routing:
         if not self.size:
             return np.arange(len(times)), np.zeros(len(times), np.int64)
         since = times - self.origin
+        if self.unit is RouteUnit.EVALUATION:
+            first, last = self._stretch(times), self._stretch(times + self.reach)
+            count = last - first + 1
+            rows = np.repeat(np.arange(len(times)), count)
+            return rows, first[rows] + _counted(count)
         first, last = -((self.reach - since) // self.size) - 1, (since + self.reach) // self.size
         if self.from_origin:
             first = np.where(since < 0, last + 1, np.maximum(first, 0))
@@ -118,8 +131,13 @@ class Routing:
 
     def home(self, hashes: Words, starts: Longs) -> Ints:
         """The bucket that reports matches with these keys and starts."""
-        stretch = (starts - self.origin) // self.size if self.size else np.zeros(len(starts), np.int64)
+        stretch = self._stretch(starts) if self.size else np.zeros(len(starts), np.int64)
         return self._bucket(self._grouped(hashes), stretch)
+
+    def _stretch(self, instants: Longs) -> Longs:
+        """The stretch of time of every instant."""
+        closed = 1 if self.unit is RouteUnit.EVALUATION else 0
+        return (instants - self.origin - closed) // self.size
 
     def _grouped(self, hashes: Words) -> Words:
         return hashes % np.uint64(self.groups) if self.groups else hashes
@@ -139,6 +157,8 @@ def routing_of(
     """
     how = program.query.distribution
     unit = RouteUnit.WHOLE if one_place and how.unit is not RouteUnit.PARTITION else how.unit
+    if unit is RouteUnit.EVALUATION and streaming:
+        unit = RouteUnit.WHOLE
     if program.counts_events:
         ticks = Ticks.EVENTS
     elif program.counts_instants:
@@ -147,6 +167,11 @@ def routing_of(
         ticks = Ticks.NONE
     if one_place:
         return Routing(unit, how.variables, ticks, 1, salt)
+    if unit is RouteUnit.EVALUATION:
+        assert how.stretches is not None
+        length, reach, origin = how.stretches.length, how.stretches.reach, how.stretches.origin
+        size = length * settings().slice_windows if reach else length
+        return Routing(unit, (), ticks, buckets, salt, size, origin, reach=reach)
     window, start = program.window_time
     groups = min(settings().tick_groups, buckets) if unit is RouteUnit.KEY_AND_TICKS and not streaming else 0
     if how.by_slice and not streaming:

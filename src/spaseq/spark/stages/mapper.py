@@ -114,7 +114,10 @@ class Mapper:
         """Rows by the value of the shared variable and by time."""
         routing, times = task.routing, own.events.times
         rows = []
-        for table in tables:
+        for gpm, table in zip(task.program.gpms, tables, strict=True):
+            if routing.everywhere and gpm.is_every_event:
+                rows.append(_told(task, table, times))
+                continue
             targets = routing.targets(self._row_hashes(task, table), times[table.events])
             rows.append(_Piece(targets.bucket, targets.row, table.events[targets.row]))
         if routing.ticks is Ticks.NONE:
@@ -248,6 +251,20 @@ class _Piece:
 
     def take(self, rows: npt.NDArray[np.bool_] | npt.NDArray[np.integer]) -> _Piece:
         return _Piece(self.bucket[rows], self.row[rows], self.event[rows])
+
+
+def _told(task: Task, table: MappingTable, times: Longs) -> _Piece:
+    """The rows of a pattern that matches every event, for all buckets: only events that are counted are told one by one."""
+    events = table.events
+    if task.routing.ticks is Ticks.EVENTS:
+        chosen = np.arange(len(table))
+    elif len(task.program.streams) == 1:
+        return _NO_PIECE  # instants say it all
+    else:
+        _, chosen = np.unique(times[events], return_index=True)
+    targets = task.routing.tick_targets(times[events[chosen]])
+    rows = chosen[targets.row]
+    return _Piece(targets.bucket, rows, events[rows])
 
 
 _NO_PIECE: Final = _Piece(np.zeros(0, np.int32), np.zeros(0, np.intp), np.zeros(0, np.int64))

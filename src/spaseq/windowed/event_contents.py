@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -84,6 +85,13 @@ class EventContents(GrowingTable):
         self.key = moved[self.key].astype(np.int64)
         self.rebuild()
 
+    def keep_last(self, high: int) -> None:
+        """Of the events before a position keep only those that precede no other of them."""
+        seen = self.between(0, high).stop
+        if seen:
+            latest = self.start[:seen].max()
+            self._keep((np.arange(len(self)) >= seen) | (self.end[: len(self)] >= latest))
+
     def forget(self, low: int) -> None:
         """Drop the rows that were consumed and those of the events before a position, when they may be half of all."""
         if len(self) > 2 * self._kept + settings().forgotten_rows:
@@ -112,6 +120,13 @@ class Contexts:
         return len(self.at)
 
 
+class Edge(Enum):
+    """The first or the last ones."""
+
+    FIRST = "FIRST"
+    LAST = "LAST"
+
+
 class Candidates:
     """The rows of some keys, as they are looked up again and again for one set of contexts."""
 
@@ -119,9 +134,14 @@ class Candidates:
         self.contents, self.rows, self._period = contents, rows, period
         self.ids, self.start, self.end = contents.ids[rows], contents.start[rows], contents.end[rows]
         self._key, self._position = contents.key[rows], contents.position[rows]
+        self.instants = bool((self.start == self.end).all())
+        """Whether no event lasts."""
 
-    def pairs(self, contexts: Contexts) -> tuple[Rows, Rows]:
-        """The pairs of (context, candidate), in order of context, then position."""
+    def pairs(self, contexts: Contexts, edge: Edge | None = None) -> tuple[Rows, Rows]:
+        """The pairs of (context, candidate), in order of context, then position.
+
+        With an ``edge`` only the first or last ones of every context, if no event lasts and the context binds nothing.
+        """
         if not len(self.rows) or not len(contexts):
             nothing = np.zeros(0, np.intp)
             return nothing, nothing
@@ -129,7 +149,7 @@ class Candidates:
         sure = [name for name in shared if name in self.contents.certain and name in contexts.certain]
         mine = np.column_stack([self._key.astype(np.int32), *(self._column(name) for name in sure)])
         asked = np.column_stack([contexts.key.astype(np.int32), *(_of(contexts, name) for name in sure)])
-        found, rows = self._in_range(keys_of(mine), keys_of(asked), contexts)
+        found, rows = self._in_range(keys_of(mine), keys_of(asked), contexts, None if shared else edge)
         fits = np.ones(len(found), np.bool_)
         if len(sure) > 1:  # the keys are hashes
             fits &= (mine[rows] == asked[found]).all(axis=1)
@@ -139,7 +159,9 @@ class Candidates:
                 fits &= (known == 0) | (wanted == 0) | (known == wanted)
         return found[fits], rows[fits]
 
-    def _in_range(self, mine: Longs, asked: Longs, contexts: Contexts) -> tuple[Rows, Rows]:
+    def _in_range(
+        self, mine: Longs, asked: Longs, contexts: Contexts, edge: Edge | None
+    ) -> tuple[Rows, Rows]:
         """The pairs with equal hashes whose event is in the window and between the instants: a range of positions each."""
         distinct, numbers = np.unique(mine, return_inverse=True)
         base = int(self._position[0])
@@ -155,6 +177,16 @@ class Candidates:
             low = np.maximum(low, self._place(contexts.after, "right"))
         first = np.searchsorted(places, group * span + np.clip(low - base, 0, span - 1))
         last = np.searchsorted(places, group * span + np.clip(high - base, 0, span - 1))
+        if edge is not None and self.instants:
+            some = last > first
+            end = self.end[order[np.where(some, last - 1 if edge is Edge.LAST else first, 0)]]
+            if edge is Edge.LAST:
+                low = np.maximum(low, self._place(end, "left"))
+                first = np.searchsorted(places, group * span + np.clip(low - base, 0, span - 1))
+            else:
+                high = np.minimum(high, self._place(end, "right"))
+                last = np.searchsorted(places, group * span + np.clip(high - base, 0, span - 1))
+            last = np.where(some, last, first)
         many = np.where(distinct[group] == asked, np.maximum(last - first, 0), 0)
         found = np.repeat(np.arange(len(asked)), many)
         nth = np.arange(len(found)) - np.repeat(np.cumsum(many) - many, many)

@@ -28,7 +28,7 @@ from spaseq.model.mappings import MappingTable
 from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.event_contents import Candidates, Contexts, EventContents
+from spaseq.windowed.event_contents import Candidates, Contexts, EventContents, any_of
 from spaseq.windowed.event_plan import MatchPlan, match_plan
 from spaseq.windowed.event_selection import (
     Composites,
@@ -38,7 +38,7 @@ from spaseq.windowed.event_selection import (
     placed_pattern,
 )
 from spaseq.windowed.inputs import EventInput, Input, key_triples, triple_patterns
-from spaseq.windowed.timed import Ids, Longs, Rows, TimedRows, lasting_changes, no_rows
+from spaseq.windowed.timed import Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows
 from spaseq.windowed.views import View
 
 
@@ -59,7 +59,8 @@ class MatchView(View):
     """
 
     IDS = ("_last_ids",)
-    ARRAYS = ("_last_key",)
+    ARRAYS = ("_last_key", "_again")
+    TOGETHER = False
 
     def __init__(
         self,
@@ -94,6 +95,8 @@ class MatchView(View):
         self._last_key = np.zeros(0, np.int64)
         self._last_ids = np.zeros((0, len(self.names)), np.int32)
         """The solutions of the last evaluation, with their keys."""
+        self._again = np.zeros(0, np.int64)
+        """The keys that must be looked at again at the next evaluation, because something was consumed."""
         self._kept_keys = 0
 
     def parts(self) -> tuple[View, ...]:
@@ -160,28 +163,29 @@ class MatchView(View):
         found = self._consuming(keys, at, period) if self._consumes else self._choosing(keys, at, period)
         rows = self._changes(found, period)
         for each in self._sources.values():
-            each.contents.forget(int(period.low[each.contents.window][-1]))
+            window = each.contents.window
+            if self.plan.only_last:
+                each.contents.keep_last(int(period.high[window][-1]))
+            each.contents.forget(int(period.low[window][-1]))
         self._forget_keys()
         return rows
 
     def _touched(self, period: Period) -> tuple[Longs, Longs]:
-        """The keys of which an event comes or leaves, and at which evaluation, in order of key."""
-        pairs = [np.zeros(0, np.int64)]
-        for leaf in self._sources.values():
-            contents, window = leaf.contents, leaf.contents.window
+        """The keys of which an event that matters comes or leaves, and at which evaluation, in order of key."""
+        pairs = [self._again * len(period)]
+        for each in self._sources.values():
+            contents, window = each.contents, each.contents.window
             low, high = period.low[window], period.high[window]
-            rows = contents.between(contents.seen, int(high[-1]))
-            position, key = contents.position[rows], contents.key[rows]
-            enter = period.entering(window, position)
-            visible_there = period.leaving(window, position) > enter
-            pairs.append((key * len(period) + enter)[visible_there])
-            rows = contents.between(contents.left, int(low[-1]))
-            position, key = contents.position[rows], contents.key[rows]
-            leave = period.leaving(window, position)
-            pairs.append(key * len(period) + leave)
+            if not self.plan.by_last or each is self._leaves[-1]:
+                rows = contents.between(contents.seen, int(high[-1]))
+                enter = period.entering(window, contents.position[rows])
+                seen = period.leaving(window, contents.position[rows]) > enter
+                pairs.append((contents.key[rows] * len(period) + enter)[seen])
+            if not (self._consumes and self.plan.settled):
+                rows = contents.between(contents.left, int(low[-1]))
+                leave = period.leaving(window, contents.position[rows])
+                pairs.append(contents.key[rows] * len(period) + leave)
             contents.seen, contents.left = max(contents.seen, int(high[-1])), max(contents.left, int(low[-1]))
-        if self._consumes:
-            pairs.append(self._last_key * len(period))
         every = np.unique(np.concatenate(pairs))
         return every // len(period), every % len(period)
 
@@ -196,6 +200,9 @@ class MatchView(View):
     def _portions(self, keys: Longs) -> Iterator[tuple[int, int]]:
         """Cut a list of keys so that not too many candidates are looked at together."""
         if not len(keys):
+            return
+        if self.plan.only_last:
+            yield 0, len(keys)
             return
         many = np.ones(len(keys), np.int64)
         for each in self._sources.values():
@@ -215,20 +222,35 @@ class MatchView(View):
         """Where the next evaluation of every key stands."""
         last = np.append(place[1:], len(keys))
         active, following = keys[place], at[place]
+        unfinished = [keys[:0]]
         while len(active):
             found, candidates = self._evaluated(active, following, period)
             self._consume(found, candidates)
             chosen = _distinct(found)
             parts.append(_Solutions(active, following, chosen.context, chosen.ids))
-            # What was used is gone at the evaluation after this one.
-            again = np.full(len(active), len(period), np.int64)
-            again[found.context] = following[found.context] + 1
+            # What was used is gone at the evaluation after this one, where something else may take its place.
+            open_still = any_of(found.context, len(active))
+            if self.plan.settled:
+                open_still &= self._settle(candidates[-1], active, following, open_still, period)
+            again = np.where(open_still, following + 1, len(period) + 1)
+            unfinished.append(active[again == len(period)])
             place = place + ((place < last) & (at[np.minimum(place, len(at) - 1)] == following))
             due = np.where(place < last, at[np.minimum(place, len(at) - 1)], len(period))
             following = np.minimum(due, again)
             left = following < len(period)
             active, place, last, following = active[left], place[left], last[left], following[left]
+        self._again = np.concatenate(unfinished)
         return _joined(parts)
+
+    def _settle(self, newest: Candidates, keys: Longs, at: Longs, found: Mask, period: Period) -> Mask:
+        """Drop the events of the last EVENT for which nothing was found; gives the keys that have others of them left."""
+        contents, window = newest.contents, newest.contents.window
+        place = np.full(len(self._keys), -1, np.int64)
+        place[keys] = np.arange(len(keys))
+        mine = place[contents.key[newest.rows]]
+        there = contents.position[newest.rows] < period.high[window][at[mine]]
+        contents.gone[newest.rows[there & ~found[mine]]] = True
+        return any_of(mine[there & ~contents.gone[newest.rows]], len(keys))
 
     def _evaluated(self, keys: Longs, at: Longs, period: Period) -> tuple[Composites, list[Candidates]]:
         """The solutions for some keys, each at one evaluation, in every way to make one; and what they were chosen from."""
@@ -262,16 +284,19 @@ class MatchView(View):
 
     def _changes(self, found: _Solutions, period: Period) -> TimedRows:
         """What appears and what is taken back where the solutions of some keys are made anew."""
-        if not len(found.keys):
+        if not len(found.keys) and not (self._consumes and len(self._last_key)):
             return no_rows(self.names, self._windows)
         order = np.lexsort((found.at, found.keys))
         keys, at = found.keys[order], found.at[order]
         until = np.empty(len(order), np.int64)
         ends = np.append(keys[1:] != keys[:-1], True)
         until[order] = np.where(ends, len(period), np.append(at[1:], 0))
+        if self._consumes:
+            until = found.at + 1
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        begins = np.full(len(self._keys), len(period), np.int64)
-        begins[keys[starts]] = at[starts]
+        begins = np.full(len(self._keys), 0 if self._consumes else len(period), np.int64)
+        if not self._consumes:
+            begins[keys[starts]] = at[starts]
         since, over = found.at[found.context], until[found.context]
         before = begins[self._last_key]
         old = before < len(period)
@@ -288,11 +313,12 @@ class MatchView(View):
         if not self.plan.key or len(self._keys) <= 2 * self._kept_keys + settings().forgotten_keys:
             return
         kept = np.zeros(len(self._keys), np.bool_)
-        kept[self._last_key] = True
+        kept[self._last_key] = kept[self._again] = True
         for each in self._sources.values():
             kept[each.contents.key[: len(each.contents)]] = True
         moved = self._keys.keep(kept)
         self._last_key = moved[self._last_key].astype(np.int64)
+        self._again = moved[self._again].astype(np.int64)
         for each in self._sources.values():
             each.contents.renumber(moved)
         self._kept_keys = len(self._keys)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from types import NoneType
 
 from spaseq.algebra.event_patterns import (
     Consumption,
     DeclaredEvent,
+    EventDuring,
     EventPattern,
     EventSeq,
     FirstOf,
@@ -25,22 +27,66 @@ from spaseq.windowed.inputs import triple_patterns
 
 @dataclass(frozen=True, slots=True)
 class MatchPlan:
-    """The variables by whose values events never meet; without any, the reason."""
+    """The variables by whose values events never meet; without any, the reason.
+
+    With ``by_last`` no event brings or changes a solution by coming but one of the last EVENT. With ``settled`` an evaluation
+    that finds nothing for an event of the last EVENT has settled that: it will be part of no solution.
+    """
 
     key: tuple[str, ...]
     reason: str = ""
+    by_last: bool = False
+    settled: bool = False
+    only_last: bool = False
+    """Of either EVENT only the last events matter."""
 
 
 def match_plan(pattern: EventPattern, consumption: Consumption) -> MatchPlan:
-    """By which key a MATCH is followed."""
+    """How a MATCH is followed."""
+    key, reason = _key(pattern, consumption)
+    by_last = _by_last(pattern)
+    only_last = (
+        consumption is Consumption.NONE
+        and isinstance(pattern, EventSeq)
+        and pattern.selected is Selected.NAIVE
+        and pattern.absent is None
+        and _of_two(pattern)
+    )
+    return MatchPlan(key, reason, by_last, by_last and _of_two(pattern), only_last)
+
+
+def _by_last(pattern: EventPattern) -> bool:
+    """In one window events come in order of time: what comes later than the last event of a solution does not concern it.
+
+    But for DURING, NAIVE and patterns under NOT, which look at all that there is.
+    """
+    return len({each.window for each in declared_events(pattern)}) == 1 and not any(
+        isinstance(node, EventDuring)
+        or (isinstance(node, EventSeq) and node.selected is Selected.NAIVE)
+        or (isinstance(node, EventSeq) and not isinstance(node.absent, (DeclaredEvent, NoneType)))
+        for node in _nodes(pattern)
+    )
+
+
+def _of_two(pattern: EventPattern) -> bool:
+    """True for a SEQ of two EVENTs that ask for different things."""
+    if not isinstance(pattern, EventSeq):
+        return False
+    events = [each for each in (pattern.left, pattern.absent, pattern.right) if each is not None]
+    asked = {(each.window, each.pattern) for each in events if isinstance(each, DeclaredEvent)}
+    return len(asked) == len(events)
+
+
+def _key(pattern: EventPattern, consumption: Consumption) -> tuple[tuple[str, ...], str]:
+    """By which key a MATCH is followed, or why by none."""
     nodes = tuple(_nodes(pattern))
     for node in nodes:
         if isinstance(node, FirstOf):
-            return MatchPlan((), "FIRST compares all events")
+            return (), "FIRST compares all events"
         if isinstance(node, LastOf):
-            return MatchPlan((), "LAST compares all events")
+            return (), "LAST compares all events"
         if isinstance(node, EventSeq) and node.selected in (Selected.NAIVE, Selected.STRICT):
-            return MatchPlan((), f"SEQ {node.selected.value} compares all events")
+            return (), f"SEQ {node.selected.value} compares all events"
     events = tuple(declared_events(pattern))
     shared = frozenset.intersection(*(certainly_bound(lowered(each.pattern)) for each in events))
     key = tuple(sorted(name for name in shared if not name.startswith("_:")))
@@ -48,14 +94,12 @@ def match_plan(pattern: EventPattern, consumption: Consumption) -> MatchPlan:
     if partitions:
         key = tuple(name for name in key if partitions == {name})
     if not key:
-        return MatchPlan((), "no variable is bound by every EVENT of it")
+        return (), "no variable is bound by every EVENT of it"
     if consumption is not Consumption.NONE:
         key = tuple(name for name in key if _apart(events, name))
         if not key:
-            return MatchPlan(
-                (), "what is consumed for one value of a shared variable may be used for another"
-            )
-    return MatchPlan(key)
+            return (), "what is consumed for one value of a shared variable may be used for another"
+    return key, ""
 
 
 def _nodes(pattern: EventPattern) -> Iterator[EventPattern]:

@@ -24,7 +24,7 @@ from spaseq.algebra.event_patterns import (
 )
 from spaseq.algebra.scope import certainly_bound, lowered, visible
 from spaseq.columnar.row_numbers import keys_of
-from spaseq.windowed.event_contents import Candidates, Contexts, any_of
+from spaseq.windowed.event_contents import Candidates, Contexts, Edge, any_of
 from spaseq.windowed.timed import Ids, Longs, Mask, Rows
 
 
@@ -85,9 +85,9 @@ class EventSelection:
             case DeclaredEvent():
                 return self._single(placed, contexts)
             case FirstOf():
-                return _first(self.solutions(placed.parts[0], contexts), len(contexts))
+                return self._edge(placed.parts[0], contexts, Edge.FIRST)
             case LastOf():
-                return _last(self.solutions(placed.parts[0], contexts), len(contexts))
+                return self._edge(placed.parts[0], contexts, Edge.LAST)
             case EventDuring():
                 return self._during(placed, contexts)
             case EventSeq(selected=Selected.NAIVE):
@@ -99,10 +99,18 @@ class EventSelection:
 
     # --- each kind of pattern -------------------------------------------------------------------
 
-    def _single(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
+    def _edge(self, placed: PlacedPattern, contexts: Contexts, edge: Edge) -> Composites:
+        """Those of every context that no other precedes, or that precede no other."""
+        if isinstance(placed.pattern, DeclaredEvent):
+            found = self._single(placed, contexts, edge)
+        else:
+            found = self.solutions(placed, contexts)
+        return (_first if edge is Edge.FIRST else _last)(found, len(contexts))
+
+    def _single(self, placed: PlacedPattern, contexts: Contexts, edge: Edge | None = None) -> Composites:
         assert placed.place is not None
         candidates = self._leaves[placed.place]
-        context, rows = candidates.pairs(contexts)
+        context, rows = candidates.pairs(contexts, edge)
         used = np.full((len(rows), len(self._leaves)), -1, np.intp)
         used[:, placed.place] = rows
         return Composites(context, candidates.ids[rows], candidates.start[rows], candidates.end[rows], used)
@@ -117,8 +125,7 @@ class EventSelection:
     def _naive(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
         """Of the last ones of either side, those that fit (Eq 9)."""
         first, second = placed.sides
-        left = _last(self.solutions(first, contexts), len(contexts))
-        right = _last(self.solutions(second, contexts), len(contexts))
+        left, right = self._edge(first, contexts, Edge.LAST), self._edge(second, contexts, Edge.LAST)
         one, other = _compatible(left, first, right, second)
         before = left.end[one] < right.start[other]
         one, other = one[before], other[before]

@@ -127,7 +127,8 @@ class Reporter(Keeper):
         following[ends] = last
         end = np.concatenate([counts.at[begins], following, np.full(len(still), last)])
         many = np.concatenate([counts.before[begins], counts.after, self._counting.counts[still]])
-        length = end - start
+        there = many > 0
+        row, start, many, length = row[there], start[there], many[there], (end - start)[there]
         row, start, many = np.repeat(row, length), np.repeat(start, length), np.repeat(many, length)
         at = start + np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
         row, at = np.repeat(row, many), np.repeat(at, many)

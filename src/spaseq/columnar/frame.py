@@ -45,6 +45,8 @@ class Frame:
     outer: Mapping[str, Ids] = field(default_factory=dict)
     windows: Mapping[Term, Views] = field(default_factory=dict)
     """The graphs that GRAPH reads by the name of a window: one per event, as `views` is."""
+    matches: Mapping[Pattern, Table] = field(default_factory=dict)
+    """The solutions of every MATCH, by event of `views`."""
     blanks: dict[int, tuple[Ids | None, dict[tuple[int, int], int]]] = field(default_factory=dict)
     """The blank nodes that BNODE(label) made, by identity of the rows' events, then by row and label."""
 

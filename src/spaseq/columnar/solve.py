@@ -32,7 +32,7 @@ from spaseq.algebra.scope import mentioned, pattern_expressions, sub_patterns
 from spaseq.columnar.aggregation import solve_group
 from spaseq.columnar.bgp import solve_bgp
 from spaseq.columnar.expressions import holds, ids, needs_events
-from spaseq.columnar.frame import Frame
+from spaseq.columnar.frame import VIRTUAL, Frame
 from spaseq.columnar.joins import compatible_rows, join, merged, without
 from spaseq.columnar.order import sliced, sorted_rows
 from spaseq.columnar.table import Ids, Table, distinct, stacked
@@ -73,7 +73,7 @@ def solve(pattern: Pattern, frame: Frame) -> Table:
         case IntervalJoin():
             raise AssertionError("the solutions of one graph have no interval")
         case EventMatch():
-            raise AssertionError("MATCH is over windows")
+            return _match(frame.matches[pattern], frame)
         case _:
             assert_never(pattern)
 
@@ -139,6 +139,16 @@ def _with_outer(table: Table, frame: Frame) -> Table:
     """Inside EXISTS, the rows of a static table that are compatible with each outer solution."""
     outer = frame.outer_table(table.columns)
     return table if outer is None else join(outer, table)
+
+
+def _match(table: Table, frame: Frame) -> Table:
+    """Inside EXISTS, the rows that are compatible with each outer solution."""
+    seed = frame.seed(table.columns)
+    if seed is None:
+        return table
+    found = join(seed, table)
+    columns = {name: column for name, column in found.columns.items() if name != VIRTUAL}
+    return Table(found.columns[VIRTUAL], columns, found.size).in_event_order()
 
 
 def _project(inner: Pattern, chosen: tuple[Var, ...], frame: Frame) -> Table:

@@ -11,7 +11,7 @@ import numpy as np
 from pyoxigraph import NamedNode
 
 from spaseq.algebra.by_place import by_place
-from spaseq.algebra.event_patterns import EventPattern
+from spaseq.algebra.event_patterns import Consumption, EventPattern
 from spaseq.algebra.expressions import Aggregate, Constant, Exists, Expression, Term, Var, conjuncts
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
@@ -50,9 +50,12 @@ from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.event_joins import EventJoins, SingleEventView, is_plain
 from spaseq.windowed.event_match import MatchView
+from spaseq.windowed.event_plan import match_plan
 from spaseq.windowed.groups import GroupView
 from spaseq.windowed.inputs import Input, window_triples
+from spaseq.windowed.named_graphs import alternatives, outside_graphs
 from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
 from spaseq.windowed.report import outer_operators
 from spaseq.windowed.timed import Ids, TimedRows
@@ -123,8 +126,8 @@ class ViewBuilder:
         self._default = ActiveGraph(default, tuple(map(NamedNode, query.default_graphs)))
         self.live: dict[tuple[int, Input], LiveTriples] = {}
         """Which triples are kept for what is evaluated anew."""
-        self.matches: list[MatchView] = []
-        """The views of MATCH."""
+        self.matches: list[MatchView | SingleEventView] = []
+        """The views that take what single events match."""
         self._number = count()
         self.anew: list[Anew] = []
         """What is not followed."""
@@ -135,7 +138,7 @@ class ViewBuilder:
 
     def build(self, pattern: Pattern) -> View:
         """The view of a whole pattern."""
-        return self._view(pattern, self._default)
+        return self._view(outside_graphs(pattern, self._knowledge.names), self._default)
 
     def surroundings(self, source: ActiveGraph) -> EvaluationScope:
         """What a pattern over an active graph is evaluated in."""
@@ -155,9 +158,16 @@ class ViewBuilder:
             self.anew.append(Anew(pattern, str(reason)))
             self._hold(pattern, source)
             clock = any(is_volatile(each) for part in parts(pattern) for each in pattern_expressions(part))
-            return ReevaluatedView(pattern, self.surroundings(source), self._count, reads_clock=clock)
+            matches = {
+                part: self._match(part.events) for part in parts(pattern) if isinstance(part, EventMatch)
+            }
+            return ReevaluatedView(
+                pattern, self.surroundings(source), self._count, matches, reads_clock=clock
+            )
 
     def _followed(self, pattern: Pattern, source: ActiveGraph) -> View:
+        if isinstance(pattern, EventMatch):
+            return self._match(pattern.events)
         if not self._incremental:
             raise _NotFollowed("incremental evaluation is switched off")
         match pattern:
@@ -200,14 +210,18 @@ class ViewBuilder:
                 raise _NotFollowed("LIMIT and OFFSET choose among all solutions")
             case IntervalJoin():
                 raise AssertionError("the solutions of windows have no interval")
-            case EventMatch(events):
-                return self._match(events)
             case _:
                 assert_never(pattern)
 
     def _match(self, events: EventPattern) -> View:
         windows = {window.name: (number, window.stream) for number, window in enumerate(self._query.windows)}
-        view = MatchView(events, self._query.consumption, windows, self._count, self._dictionary)
+        plan = match_plan(events, self._query.consumption)
+        if is_plain(events) and not plan.key and self._query.consumption is Consumption.NONE:
+            joins = EventJoins(windows, self._dictionary, self._evaluator)
+            joined = joins.view(events)
+            self.matches += joins.singles
+            return joined
+        view = MatchView(events, self._query.consumption, plan, windows, self._dictionary)
         self.matches.append(view)
         return view
 
@@ -434,19 +448,10 @@ class ViewBuilder:
         if isinstance(name, Constant) and name.term in self._windows:
             return self._view(inner, ActiveGraph((self._windows[name.term],)))
         if isinstance(name, Var) and self._query.named_graphs is not None:
-            return self._view(_alternatives(name, inner, self._query.named_graphs), source)
+            return self._view(alternatives(name, inner, self._query.named_graphs), source)
         if any(isinstance(part, Graph) for part in parts(inner)):
             raise _NotFollowed("a window inside a background graph")
         return self._background(pattern)
-
-
-def _alternatives(name: Var, inner: Pattern, graphs: Sequence[str]) -> Pattern:
-    """``GRAPH ?g`` over the graphs that FROM NAMED lists."""
-    found: Pattern = Join(Values((name,), ()), inner)
-    for number, graph in enumerate(map(NamedNode, graphs)):
-        one = Join(Values((name,), ((graph,),)), Graph(Constant(graph), inner))
-        found = one if number == 0 else Union(found, one)
-    return found
 
 
 _HIDDEN = "#"

@@ -29,7 +29,7 @@ from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_contents import Candidates, Contexts, EventContents, any_of
-from spaseq.windowed.event_plan import MatchPlan, match_plan
+from spaseq.windowed.event_plan import MatchPlan
 from spaseq.windowed.event_selection import (
     Composites,
     EventSelection,
@@ -66,13 +66,13 @@ class MatchView(View):
         self,
         pattern: EventPattern,
         consumption: Consumption,
+        plan: MatchPlan,
         windows: Mapping[str, tuple[int, str]],
-        count: int,
         dictionary: TermDictionary,
     ) -> None:
-        """``windows`` gives the number and the stream of every window; ``count`` is how many there are."""
-        self.pattern, self._consumes, self._windows = pattern, consumption is not Consumption.NONE, count
-        self.plan: MatchPlan = match_plan(pattern, consumption)
+        """``windows`` gives the number and the stream of every window."""
+        self._consumes, self._windows = consumption is not Consumption.NONE, len(windows)
+        self.plan = plan
         self.names, self.certain = event_names(pattern), certain_names(pattern)
         self._placed = placed_pattern(pattern, iter(range(2**31)))
         self._dictionary = dictionary

@@ -8,14 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 from pyoxigraph import Literal, NamedNode
 
+from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Term, Var
 from spaseq.algebra.patterns import Pattern
 from spaseq.algebra.scope import certainly_bound, in_scope
+from spaseq.algebra.windows import Emission
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import by_name, id_matrix
+from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.solve import solve
 from spaseq.columnar.table import Table
 from spaseq.columnar.views import NEVER, Views
@@ -25,6 +28,7 @@ from spaseq.settings import settings
 from spaseq.temporal.instants import XSD, format_instant
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.inputs import Input
+from spaseq.windowed.report import Reported, Reporter
 from spaseq.windowed.timed import Ids, Longs, TimedRows, lasting_changes
 from spaseq.windowed.views import View
 
@@ -137,9 +141,15 @@ class EvaluationScope:
     base: str | None = None
 
     def solutions(
-        self, pattern: Pattern, period: Period, first: int, last: int, now: Literal | None
+        self,
+        pattern: Pattern,
+        period: Period,
+        first: int,
+        last: int,
+        now: Literal | None,
+        matches: Mapping[Pattern, Table],
     ) -> Table:
-        """The solutions at some of the evaluations, in order."""
+        """The solutions at some of the evaluations, in order; ``matches`` are those of every MATCH there."""
         count = last - first
         windows = {
             name: _views(*live.graphs(period, first, last), count) for name, live in self.windows.items()
@@ -155,14 +165,33 @@ class EvaluationScope:
         owners = np.concatenate([own for _, own in parts])
         default = _views(_stacked([found for found, _ in parts]), owners, count)
         cache = cache_of(self.dictionary)
-        frame = Frame(default, self.dictionary, cache, self.knowledge, solve, now, self.base, windows=windows)
+        frame = Frame(
+            default,
+            self.dictionary,
+            cache,
+            self.knowledge,
+            solve,
+            now,
+            self.base,
+            windows=windows,
+            matches=matches,
+        )
         return frame.spread(solve(pattern, frame)).in_event_order()
 
 
 def evaluated(
-    pattern: Pattern, names: Sequence[str], around: EvaluationScope, period: Period, *, reads_clock: bool
+    pattern: Pattern,
+    names: Sequence[str],
+    around: EvaluationScope,
+    period: Period,
+    matches: Mapping[Pattern, Reported],
+    *,
+    reads_clock: bool,
 ) -> tuple[Longs, Ids]:
-    """The solutions of a pattern at each of some evaluations, in order: which evaluation, and the ids."""
+    """The solutions of a pattern at each of some evaluations, in order: which evaluation, and the ids.
+
+    ``matches`` are the solutions of every MATCH of the pattern.
+    """
     size = 1 + sum(map(len, around.windows.values())) + sum(map(len, around.default_windows))
     many = 1 if reads_clock else max(settings().reevaluated_triples // size, 1)
     owners, found = [np.zeros(0, np.int64)], [np.zeros((0, len(names)), np.int32)]
@@ -171,11 +200,19 @@ def evaluated(
         now = None
         if reads_clock:
             now = Literal(format_instant(int(period.instants[first])), datatype=_DATE_TIME)
-        table = around.solutions(pattern, period, first, last, now)
+        here = {match: _part(found, first, last) for match, found in matches.items()}
+        table = around.solutions(pattern, period, first, last, now, here)
         assert table.events is not None
         owners.append(period.first + first + table.events.astype(np.int64))
         found.append(id_matrix(table.columns, names, table.size))
     return np.concatenate(owners), np.concatenate(found)
+
+
+def _part(found: Reported, first: int, last: int) -> Table:
+    """The solutions at some of the evaluations, counted from the first."""
+    low, high = np.searchsorted(found.at, [first, last])
+    at = (found.at[low:high] - first).astype(np.int32)
+    return Table(at, by_name(found.ids[low:high], found.names), len(at))
 
 
 class ReevaluatedView(View):
@@ -184,19 +221,42 @@ class ReevaluatedView(View):
     IDS = ("_last",)
 
     def __init__(
-        self, pattern: Pattern, around: EvaluationScope, windows: int, *, reads_clock: bool = False
+        self,
+        pattern: Pattern,
+        around: EvaluationScope,
+        windows: int,
+        matches: Mapping[Pattern, View],
+        *,
+        reads_clock: bool = False,
     ) -> None:
+        """``matches`` follow every MATCH of the pattern."""
         self._pattern, self._around, self._windows = pattern, around, windows
+        evaluator = RowEvaluator(around.dictionary)
+        self._matches = {
+            match: (
+                view,
+                Reporter(view.names, SelectForm(()), Emission.RSTREAM, (), view.names, evaluator, windows),
+            )
+            for match, view in matches.items()
+        }
         self._reads_clock = reads_clock
         self.names = in_scope(pattern)
         self.certain = certainly_bound(pattern)
         self._last = np.zeros((0, len(self.names)), np.int32)
 
     def parts(self) -> tuple[View, ...]:
-        return ()
+        return tuple(view for view, _ in self._matches.values())
+
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield from ((f"match{number}", each) for number, (_, each) in enumerate(self._matches.values()))
 
     def _step(self, period: Period) -> TimedRows:
-        at, ids = evaluated(self._pattern, self.names, self._around, period, reads_clock=self._reads_clock)
+        matches = {
+            match: found.step(view.step(period), period) for match, (view, found) in self._matches.items()
+        }
+        at, ids = evaluated(
+            self._pattern, self.names, self._around, period, matches, reads_clock=self._reads_clock
+        )
         gone = at + 1 < period.first + len(period)
         every = np.concatenate([ids, ids[gone], self._last])
         since = np.concatenate([at, at[gone] + 1, np.full(len(self._last), period.first)])

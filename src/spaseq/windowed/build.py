@@ -11,7 +11,7 @@ import numpy as np
 from pyoxigraph import NamedNode
 
 from spaseq.algebra.by_place import by_place
-from spaseq.algebra.event_patterns import Consumption, EventPattern
+from spaseq.algebra.event_patterns import EventPattern
 from spaseq.algebra.expressions import Aggregate, Constant, Exists, Expression, Term, Var, conjuncts
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
@@ -50,7 +50,7 @@ from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.event_joins import EventJoins, SingleEventView, is_plain
+from spaseq.windowed.event_joins import EventJoins, SingleEventView
 from spaseq.windowed.event_match import MatchView
 from spaseq.windowed.event_plan import match_plan
 from spaseq.windowed.groups import GroupView
@@ -158,7 +158,7 @@ class ViewBuilder:
             self.anew.append(Anew(pattern, str(reason)))
             self._hold(pattern, source)
             clock = any(is_volatile(each) for part in parts(pattern) for each in pattern_expressions(part))
-            matches = {
+            matches: dict[Pattern, View] = {
                 part: self._match(part.events) for part in parts(pattern) if isinstance(part, EventMatch)
             }
             return ReevaluatedView(
@@ -216,7 +216,7 @@ class ViewBuilder:
     def _match(self, events: EventPattern) -> View:
         windows = {window.name: (number, window.stream) for number, window in enumerate(self._query.windows)}
         plan = match_plan(events, self._query.consumption)
-        if is_plain(events) and not plan.key and self._query.consumption is Consumption.NONE:
+        if plan.joined:
             joins = EventJoins(windows, self._dictionary, self._evaluator)
             joined = joins.view(events)
             self.matches += joins.singles

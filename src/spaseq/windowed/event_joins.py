@@ -18,8 +18,6 @@ from spaseq.algebra.event_patterns import (
     EventSeq,
     FirstOf,
     LastOf,
-    Selected,
-    operands,
 )
 from spaseq.algebra.expressions import And, Compare, Expression, Var
 from spaseq.algebra.scope import certainly_bound, lowered, visible
@@ -35,15 +33,6 @@ from spaseq.windowed.views import DistinctView, FilterView, JoinView, ProjectVie
 
 Timed: TypeAlias = tuple[View, str, str]
 """A view, and the names of its columns of instants."""
-
-
-def is_plain(pattern: EventPattern) -> bool:
-    """True for events that plain SEQ and DURING put together."""
-    match pattern:
-        case DeclaredEvent() | EventDuring() | EventSeq(selected=Selected.ANY, absent=None):
-            return all(map(is_plain, operands(pattern)))
-        case _:
-            return False
 
 
 class SingleEventView(View):

@@ -17,12 +17,15 @@ from spaseq.algebra.event_patterns import (
     LastOf,
     Selected,
     declared_events,
+    format_events,
     operands,
+    seqs,
 )
 from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.algebra.scope import certainly_bound, lowered
-from spaseq.windowed.inputs import triple_patterns
+from spaseq.algebra.windows import WindowQuery
+from spaseq.windowed.inputs import matches, triple_patterns
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,8 @@ class MatchPlan:
     settled: bool = False
     only_last: bool = False
     """Of either EVENT only the last events matter."""
+    joined: bool = False
+    """Plain joins follow it."""
 
 
 def match_plan(pattern: EventPattern, consumption: Consumption) -> MatchPlan:
@@ -52,7 +57,35 @@ def match_plan(pattern: EventPattern, consumption: Consumption) -> MatchPlan:
         and pattern.absent is None
         and _of_two(pattern)
     )
-    return MatchPlan(key, reason, by_last, by_last and _of_two(pattern), only_last)
+    joined = consumption is Consumption.NONE and not key and _is_plain(pattern)
+    return MatchPlan(key, reason, by_last, by_last and _of_two(pattern), only_last, joined)
+
+
+def match_facts(query: WindowQuery) -> Iterator[str]:
+    """How every SEQ of every MATCH is followed."""
+    for match in matches(query):
+        plan = match_plan(match.events, query.consumption)
+        if plan.joined:
+            how = "a join over time that follows events as they come and leave"
+        elif plan.only_last:
+            how = "only the last events of either side are kept"
+        elif plan.key:
+            shared = " ".join(f"?{name}" for name in plan.key)
+            how = f"made anew for the values of {shared} of which an event comes or leaves"
+        else:
+            how = f"made anew whenever an event comes or leaves, because {plan.reason}"
+        if query.consumption is not Consumption.NONE:
+            how += "; what it uses is consumed"
+        yield from (f"{format_events(seq)}: {how}" for seq in seqs(match.events))
+
+
+def _is_plain(pattern: EventPattern) -> bool:
+    """True for events that plain SEQ and DURING put together."""
+    match pattern:
+        case DeclaredEvent() | EventDuring() | EventSeq(selected=Selected.ANY, absent=None):
+            return all(map(_is_plain, operands(pattern)))
+        case _:
+            return False
 
 
 def _by_last(pattern: EventPattern) -> bool:

@@ -40,6 +40,10 @@ def _window_facts(query: WindowQuery, *, incremental: bool) -> Iterator[tuple[st
     yield "evaluated", [f"{report.trigger.value}{every}{content}"]
     yield "reported", [f"{query.emission.value}: {reported[query.emission]}"]
     from spaseq.windowed.build import parts_anew  # loads columns
+    from spaseq.windowed.event_plan import match_facts
+
+    if followed := list(match_facts(query)):
+        yield "match", followed
 
     anew = parts_anew(query, incremental=incremental)
     found = [f"{format_pattern(each.part)}: {each.reason}" for each in anew]

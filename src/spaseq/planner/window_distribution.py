@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from spaseq.algebra.event_patterns import Consumption, declared_events, format_events
 from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Call, Var, walk
 from spaseq.algebra.format import format_pattern
@@ -18,6 +19,7 @@ from spaseq.algebra.operator_query import Stretches
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -32,9 +34,10 @@ from spaseq.algebra.patterns import (
     TriplePattern,
     Union,
 )
-from spaseq.algebra.scope import certainly_bound, pattern_expressions, sub_patterns
+from spaseq.algebra.scope import certainly_bound, lowered, pattern_expressions, sub_patterns
 from spaseq.algebra.windows import Emission, Range, StreamWindow, Trigger, Unit, WindowQuery
 from spaseq.columnar.needs import exists_patterns, parts
+from spaseq.windowed.event_plan import not_split
 from spaseq.windowed.inputs import active_windows, counts_triples, dated_triples, matches, window_triples
 
 
@@ -59,8 +62,6 @@ class _NotSplit(Exception):
 def window_distribution(query: WindowQuery) -> WindowDistribution:
     """The finest distribution that provably changes nothing."""
     query = replace(query, key=None)
-    if matches(query):
-        return WindowDistribution(None, None, "MATCH chooses among the events of whole windows")
     keys = _candidates(query)
     refused: _NotSplit | None = None
     for key in keys:
@@ -91,6 +92,9 @@ def _candidates(query: WindowQuery) -> tuple[str, ...]:
     counted = Counter(
         name for triple in _triples(query.pattern, query.default_windows, query) for name in _ends(triple)
     )
+    for match in matches(query):
+        for event in declared_events(match.events):
+            counted.update(sorted(certainly_bound(lowered(event.pattern))))
     return tuple(name for name, _ in counted.most_common() if not name.startswith("_:"))
 
 
@@ -120,6 +124,9 @@ def _check(query: WindowQuery, key: str) -> None:
                 f"`{text}` reads a window, and not by ?{key}",
                 "bind one variable as subject or object in every triple pattern over a window",
             )
+    for match in matches(query):
+        if (reason := not_split(match.events, query.consumption, key)) is not None:
+            raise _NotSplit(f"of `MATCH {{ {format_events(match.events)} }}` {reason}")
     if any(map(counts_triples, query.windows)):
         raise _NotSplit("a window counted in TRIPLES needs the triples of all values", "use a time window")
     if _makes_blank_nodes(query):
@@ -176,6 +183,8 @@ def _anchored(pattern: Pattern, query: WindowQuery, active: tuple[str, ...], *, 
     match pattern:
         case Bgp(triples):
             return bool(active and triples) and not known
+        case EventMatch():
+            return True
         case Graph(_, inner):
             return _anchored(inner, query, active_windows(pattern, active, query), known=False)
         case Join(left, right):
@@ -207,7 +216,17 @@ class _Splitting:
         if exists:
             self._require(sub_patterns(pattern)[0], "EXISTS looks for partners")
         match pattern:
-            case Bgp() | Join() | Union() | Graph() | Distinct() | OrderBy() | Filter() | Extend():
+            case (
+                Bgp()
+                | Join()
+                | Union()
+                | Graph()
+                | Distinct()
+                | OrderBy()
+                | Filter()
+                | Extend()
+                | EventMatch()
+            ):
                 pass
             case LeftJoin(left, right) | Minus(left, right):
                 if self._reads(right, active):
@@ -226,7 +245,8 @@ class _Splitting:
                 raise _NotSplit("LIMIT in a sub-SELECT chooses among the solutions of all values")
 
     def _reads(self, pattern: Pattern, active: tuple[str, ...]) -> bool:
-        return next(window_triples(pattern, active, self._query), None) is not None
+        matched = any(isinstance(part, EventMatch) for part in parts(pattern))
+        return matched or next(window_triples(pattern, active, self._query), None) is not None
 
     def _require(self, pattern: Pattern, why: str) -> None:
         if self._key not in certainly_bound(pattern):
@@ -243,6 +263,8 @@ def _stretches(query: WindowQuery) -> Stretches | str:
     """By which stretches of time evaluations go apart, or why they do not."""
     if query.emission is not Emission.RSTREAM:
         return f"{query.emission.value} compares every evaluation with the one before"
+    if query.consumption is not Consumption.NONE:
+        return "what is consumed is gone at all later evaluations"
     if _makes_blank_nodes(query):
         return "blank nodes of BNODE() must differ in all evaluations"
     if any(

@@ -18,7 +18,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.settings import settings
 from spaseq.windowed.build import ViewBuilder
-from spaseq.windowed.evaluations import Evaluations, Longs, Period
+from spaseq.windowed.evaluations import Arrived, Evaluations, Longs, Period
 from spaseq.windowed.inputs import EventInput, Input
 from spaseq.windowed.report import Reported, Reporter, outer_operators
 
@@ -34,6 +34,8 @@ class Outcome:
 class ContinuousQuery(Keeper):
     """Follows the windows of a query over the events of its streams, in order of time."""
 
+    NUMBERS = ("_told",)
+
     def __init__(
         self,
         query: WindowQuery,
@@ -43,6 +45,8 @@ class ContinuousQuery(Keeper):
         incremental: bool = True,
     ) -> None:
         self.query = query
+        self._told = 0
+        """How many events it was told of."""
         self._evaluations = Evaluations(query.windows, query.report)
         builder = ViewBuilder(query, dictionary, knowledge, incremental=incremental)
         inner, operators = outer_operators(query.pattern)
@@ -109,7 +113,8 @@ class ContinuousQuery(Keeper):
                     ids = id_matrix(table.columns, source.names, len(table))
                     live.arrive(source, ids, position[table.events], times[table.events])
             for match in self._matches:
-                match.arrive(stream, tables, position, times)
+                match.arrive(stream, tables, Arrived(self._told, times, position, own))
+        self._told += len(times)
         period = self._evaluations.step(arrived, now)
         first = 0
         while first < len(period):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -66,6 +66,15 @@ class Period:
     def leaving(self, window: int, positions: Longs) -> Longs:
         """The first of these evaluations, counted from 0, at which each position has left a window."""
         return np.searchsorted(self.low[window], positions, side="right").astype(np.int64)
+
+
+class Arrived(NamedTuple):
+    """Further events in order of time: the number of the first, their times, the position of each in a stream, and which are of it."""
+
+    first: int
+    times: Longs
+    position: Longs
+    own: Longs
 
 
 class _Events(Keeper):

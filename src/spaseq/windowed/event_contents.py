@@ -23,7 +23,7 @@ class EventContents(GrowingTable):
     """
 
     IDS = ("ids", "triples")
-    ARRAYS = ("position", "start", "end", "key", "gone")
+    ARRAYS = ("position", "event", "start", "end", "key", "gone")
     NUMBERS = ("seen", "left")
 
     def __init__(self, window: int, names: Sequence[str], certain: frozenset[str], triples: int = 0) -> None:
@@ -31,6 +31,8 @@ class EventContents(GrowingTable):
         self.ids = np.zeros((0, len(self.names)), np.int32)
         self.triples = np.zeros((0, 3 * triples), np.int32)
         self.position = np.zeros(0, np.int64)
+        self.event = np.zeros(0, np.int64)
+        """The number of each event: hosts may give simultaneous ones the same position."""
         self.start = np.zeros(0, np.int64)
         self.end = np.zeros(0, np.int64)
         self.key = np.zeros(0, np.int64)
@@ -44,10 +46,12 @@ class EventContents(GrowingTable):
         self._index = KeyIndex()
         self._kept = 0
 
-    def add(self, ids: Ids, triples: Ids, position: Longs, start: Longs, end: Longs, key: Longs) -> None:
+    def add(
+        self, ids: Ids, triples: Ids, position: Longs, event: Longs, start: Longs, end: Longs, key: Longs
+    ) -> None:
         """The solutions of further events."""
         first = len(self)
-        self._append(ids, triples, position, start, end, key, np.zeros(len(key), np.bool_))
+        self._append(ids, triples, position, event, start, end, key, np.zeros(len(key), np.bool_))
         self._index.add(key, first)
 
     def rebuild(self) -> None:
@@ -66,15 +70,15 @@ class EventContents(GrowingTable):
         _, rows = self._index.find(keys)
         return np.sort(rows[~self.gone[rows]])
 
-    def consume(self, position: Longs, triples: Ids) -> None:
-        """Take away the solutions that are made of one of some triples of events at some positions."""
-        places = np.unique(position)
+    def consume(self, event: Longs, triples: Ids) -> None:
+        """Take away the solutions that are made of one of some triples of some events."""
+        events = np.unique(event)
         count = len(self)
-        first = np.searchsorted(self.position[:count], places)
-        many = np.searchsorted(self.position[:count], places, side="right") - first
+        first = np.searchsorted(self.event[:count], events)
+        many = np.searchsorted(self.event[:count], events, side="right") - first
         rows = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
-        given = np.column_stack([np.searchsorted(places, position).astype(np.int32), triples])
-        place = np.searchsorted(places, self.position[rows]).astype(np.int32)
+        given = np.column_stack([np.searchsorted(events, event).astype(np.int32), triples])
+        place = np.searchsorted(events, self.event[rows]).astype(np.int32)
         for at in range(0, self.triples.shape[1], 3):
             mine = np.column_stack([place, self.triples[rows, at : at + 3]])
             self.gone[rows[_among(mine, given)]] = True

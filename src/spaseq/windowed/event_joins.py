@@ -26,7 +26,7 @@ from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.temporal.instants import XSD
-from spaseq.windowed.evaluations import Period
+from spaseq.windowed.evaluations import Arrived, Period
 from spaseq.windowed.inputs import EventInput, Input
 from spaseq.windowed.timed import NO_END, Ids, Longs, TimedRows
 from spaseq.windowed.views import DistinctView, FilterView, JoinView, ProjectView, View
@@ -63,18 +63,16 @@ class SingleEventView(View):
     def parts(self) -> tuple[View, ...]:
         return ()
 
-    def arrive(
-        self, stream: str, tables: Mapping[Input | EventInput, MappingTable], position: Longs, times: Longs
-    ) -> None:
-        """Take what the events of a stream match; ``position`` and ``times`` are those of every event."""
+    def arrive(self, stream: str, tables: Mapping[Input | EventInput, MappingTable], events: Arrived) -> None:
+        """Take what the events of a stream match."""
         if stream != self._source.stream or not len(table := tables[self._source]):
             return
-        end = times[table.events]
+        end = events.times[table.events]
         start = end if table.starts is None else table.starts
         ids = id_matrix(table.columns, self.names, len(table))
         ids[:, -2], ids[:, -1] = self._terms(start), self._terms(end)
         self._ids = np.concatenate([self._ids, ids])
-        self._position = np.concatenate([self._position, position[table.events]])
+        self._position = np.concatenate([self._position, events.position[table.events]])
 
     def _terms(self, instants: Longs) -> Ids:
         distinct, numbers = np.unique(instants, return_inverse=True)

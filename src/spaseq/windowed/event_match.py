@@ -27,7 +27,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
-from spaseq.windowed.evaluations import Period
+from spaseq.windowed.evaluations import Arrived, Period
 from spaseq.windowed.event_contents import Candidates, Contexts, EventContents, any_of
 from spaseq.windowed.event_plan import MatchPlan
 from spaseq.windowed.event_selection import (
@@ -129,19 +129,23 @@ class MatchView(View):
             self._sources[key] = _Source(source, contents, used)
         return self._sources[key]
 
-    def arrive(
-        self, stream: str, tables: Mapping[Input | EventInput, MappingTable], position: Longs, times: Longs
-    ) -> None:
-        """Take what the events of a stream match; ``position`` and ``times`` are those of every event."""
+    def arrive(self, stream: str, tables: Mapping[Input | EventInput, MappingTable], events: Arrived) -> None:
+        """Take what the events of a stream match."""
         for each in self._sources.values():
-            if each.source.stream != stream or not len(table := tables[each.source]):
+            if each.source.stream != stream:
+                continue
+            table = (
+                tables[each.source] if isinstance(each.source, EventInput) else MappingTable(events.own, {})
+            )
+            if not len(table):
                 continue
             contents = each.contents
             ids = id_matrix(table.columns, contents.names, len(table))
             key = self._keys.number(id_matrix(table.columns, self.plan.key, len(table))).astype(np.int64)
-            end = times[table.events]
+            end = events.times[table.events]
             start = end if table.starts is None else table.starts
-            contents.add(ids, self._triples(each, table), position[table.events], start, end, key)
+            position, number = events.position[table.events], events.first + table.events
+            contents.add(ids, self._triples(each, table), position, number, start, end, key)
 
     def _triples(self, source: _Source, table: MappingTable) -> Ids:
         """The triples that the solutions of a table use."""
@@ -274,11 +278,11 @@ class MatchView(View):
             rows = candidates.rows[rows[rows >= 0]]
             for first in range(0, leaf.contents.triples.shape[1], 3):
                 triples = leaf.contents.triples[rows, first : first + 3]
-                used.setdefault(leaf.contents.window, []).append((leaf.contents.position[rows], triples))
+                used.setdefault(leaf.contents.window, []).append((leaf.contents.event[rows], triples))
         for source in {id(each): each for each in self._leaves}.values():
             several = used.get(source.contents.window, [])
             source.contents.consume(
-                np.concatenate([np.zeros(0, np.int64), *(position for position, _ in several)]),
+                np.concatenate([np.zeros(0, np.int64), *(event for event, _ in several)]),
                 np.concatenate([np.zeros((0, 3), np.int32), *(triples for _, triples in several)]),
             )
 

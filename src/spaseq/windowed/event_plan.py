@@ -112,27 +112,34 @@ def _of_two(pattern: EventPattern) -> bool:
 
 def _key(pattern: EventPattern, consumption: Consumption) -> tuple[tuple[str, ...], str]:
     """By which key a MATCH is followed, or why by none."""
-    nodes = tuple(_nodes(pattern))
-    for node in nodes:
-        if isinstance(node, FirstOf):
-            return (), "FIRST compares all events"
-        if isinstance(node, LastOf):
-            return (), "LAST compares all events"
-        if isinstance(node, EventSeq) and node.selected in (Selected.NAIVE, Selected.STRICT):
-            return (), f"SEQ {node.selected.value} compares all events"
-    events = tuple(declared_events(pattern))
+    events = declared_events(pattern)
     shared = frozenset.intersection(*(certainly_bound(lowered(each.pattern)) for each in events))
-    key = tuple(sorted(name for name in shared if not name.startswith("_:")))
-    partitions = {node.key.name for node in nodes if isinstance(node, EventSeq) and node.key is not None}
-    if partitions:
-        key = tuple(name for name in key if partitions == {name})
-    if not key:
-        return (), "no variable is bound by every EVENT of it"
-    if consumption is not Consumption.NONE:
-        key = tuple(name for name in key if _apart(events, name))
-        if not key:
-            return (), "what is consumed for one value of a shared variable may be used for another"
-    return key, ""
+    names = sorted(name for name in shared if not name.startswith("_:"))
+    reasons = {name: not_split(pattern, consumption, name) for name in names}
+    key = tuple(name for name, reason in reasons.items() if reason is None)
+    none = "no variable is bound by every EVENT of it"
+    return key, "" if key else next((reason for reason in reasons.values() if reason is not None), none)
+
+
+def not_split(pattern: EventPattern, consumption: Consumption, name: str) -> str | None:
+    """Why the events of a MATCH with different values of a variable may meet; None if they never do (semantics 4.7)."""
+    for node in _nodes(pattern):
+        match node:
+            case DeclaredEvent(event, pattern=inner) if name not in certainly_bound(lowered(inner)):
+                return f"EVENT {event} may leave ?{name} unbound"
+            case FirstOf():
+                return "FIRST compares all events"
+            case LastOf():
+                return "LAST compares all events"
+            case EventSeq(selected=Selected.NAIVE | Selected.STRICT as selected):
+                return f"SEQ {selected.value} compares all events"
+            case EventSeq(key=Var(other)) if other != name:
+                return f"SEQ PARTITION compares events by ?{other}"
+            case _:
+                pass
+    if consumption is not Consumption.NONE and not _apart(tuple(declared_events(pattern)), name):
+        return f"what is consumed for one value of ?{name} may be used for another"
+    return None
 
 
 def _nodes(pattern: EventPattern) -> Iterator[EventPattern]:

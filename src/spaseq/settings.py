@@ -102,6 +102,11 @@ class Settings:
     forgotten_rows: int = _threshold(
         1 << 12, 2, "rows of a window view more than before from which those that left are dropped"
     )
+    ordered_rows: int = _threshold(
+        1 << 10,
+        2,
+        "rows of window views after which the order of their joins is looked at for the first time",
+    )
     joined_pairs: int = _threshold(1 << 20, 2, "pairs of solutions that a join over time looks at together")
     policy_instants: int = _threshold(
         1 << 10, 2, "instants of an EP-SPARQL query under a policy that are looked at together"

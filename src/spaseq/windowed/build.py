@@ -48,6 +48,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import parts
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
+from spaseq.windowed.conjunction import ConjunctionView
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_joins import EventJoins, SingleEventView
@@ -176,7 +177,7 @@ class ViewBuilder:
             case Filter(inner, condition):
                 return self._filter(inner, conjuncts(condition), source)
             case Join(left, right):
-                return JoinView(self._view(left, source), self._view(right, source), self._count)
+                return self._conjunction([*self._operands(left, source), *self._operands(right, source)], [])
             case LeftJoin(left, right, condition):
                 return self._optional(left, right, condition, source)
             case Union(left, right):
@@ -257,20 +258,33 @@ class ViewBuilder:
             else self._triple(triple, source)
             for triple in triples
         ]
-        if not waiting:
-            found: View = ConstantView({}, 1, self._count)
-        else:
-            found = self._filtered(waiting.pop(0), filters)
-        while waiting:
-            connected = [view for view in waiting if not set(view.names).isdisjoint(found.names)]
-            following = (connected or waiting)[0]
-            waiting = [view for view in waiting if view is not following]
-            found = self._filtered(JoinView(found, following, self._count), filters)
+        found = self._conjunction(waiting, filters)
         hidden = [name for name in found.names if name.startswith(_HIDDEN)]
         if hidden:
             kept = [name for name in found.names if name not in hidden]
             found = ProjectView(found, dict(zip(kept, kept, strict=True)))
         return found
+
+    def _operands(self, pattern: Pattern, source: ActiveGraph) -> list[View]:
+        """The views that a pattern joins, if it is a join."""
+        if isinstance(pattern, Join):
+            return [*self._operands(pattern.left, source), *self._operands(pattern.right, source)]
+        return [self._view(pattern, source)]
+
+    def _conjunction(self, parts: Sequence[View], filters: list[Expression]) -> View:
+        """The join of several views; filters that it checks are taken out."""
+        parts = [self._filtered(part, filters) for part in parts]
+        if not parts:
+            return ConstantView({}, 1, self._count)
+        if len(parts) == 1:
+            return parts[0]
+        if len(parts) == 2:
+            return self._filtered(JoinView(parts[0], parts[1], self._count), filters)
+        names = {name for part in parts for name in part.names}
+        checked = [each for each in filters if expression_variables(each) <= names]
+        for condition in checked:
+            filters.remove(condition)
+        return ConjunctionView(parts, checked, self._evaluator, self._count)
 
     def _filtered(self, view: View, filters: list[Expression]) -> View:
         for condition in list(filters):

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.row_numbers import KeyIndex, keys_of
+from spaseq.columnar.row_numbers import KeyIndex, by_name, keys_of
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.timed import Ids, Rows, TimedRows
+from spaseq.windowed.timed import Ids, Longs, Rows, TimedRows
 
 
 class RowTable(Keeper):
@@ -46,6 +46,12 @@ class RowTable(Keeper):
             column[first : first + more] = values
         self._count += more
         self._index.add(keys_of(ids[:, self._key]), first)
+
+    def rows(self, low: Longs) -> TimedRows:
+        """The rows that have not left, given the positions at which windows begin."""
+        ends = self.ends[: self._count]
+        kept = np.flatnonzero((ends >= low).all(axis=1))
+        return TimedRows(by_name(self.ids[kept], self.names), self.weight[kept], self.since[kept], ends[kept])
 
     def _reserve(self, count: int) -> None:
         if count <= len(self.weight):

@@ -19,14 +19,13 @@ from spaseq.columnar.row_numbers import by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.pair_join import PairJoin
 from spaseq.windowed.row_table import RowTable
 from spaseq.windowed.timed import (
     NO_END,
     Counting,
     Held,
     Ids,
-    Mask,
-    Rows,
     TimedRows,
     lasting,
     no_rows,
@@ -211,64 +210,18 @@ class JoinView(View):
 
     def __init__(self, left: View, right: View, windows: int, *, overlapping: bool = False) -> None:
         self._sides = (left, right)
-        shared = [name for name in left.names if name in right.names]
-        self._key = [name for name in shared if name in left.certain and name in right.certain]
-        self._loose = [name for name in shared if name not in self._key]
-        self._overlapping = overlapping and not self._key
-        self._tables = tuple(RowTable(side.names, self._key, windows) for side in self._sides)
-        self.names = tuple(dict.fromkeys((*left.names, *right.names)))
-        self.certain = left.certain | right.certain
-        self._windows = windows
+        self._join = PairJoin(left, right, windows, overlapping=overlapping)
+        self.names, self.certain = self._join.names, self._join.certain
 
     def parts(self) -> tuple[View, ...]:
         return self._sides
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
-        yield from zip(("left", "right"), self._tables, strict=True)
+        yield "join", self._join
 
     def _step(self, period: Period) -> TimedRows:
         left, right = (side.step(period) for side in self._sides)
-        left_table, right_table = self._tables
-        found = [self._joined(left, right_table, period)]
-        left_table.add(left)
-        found.append(self._joined(right, left_table, period))
-        right_table.add(right)
-        for table in self._tables:
-            table.forget(period)
-        return stacked(found)
-
-    def _joined(self, rows: TimedRows, table: RowTable, period: Period) -> TimedRows:
-        if not len(rows) or not len(table):
-            return no_rows(self.names, self._windows)
-        asked, found = table.find(rows.matrix(self._key))
-        since = np.maximum(rows.since[asked], table.since[found])
-        ends = np.minimum(rows.ends[asked], table.ends[found])
-        there = np.ones(len(since), np.bool_)
-        for window, low in enumerate(period.low):
-            there &= low[since - period.first] <= ends[:, window]
-        there &= self._compatible(rows, table, asked, found)
-        asked, found, since, ends = asked[there], found[there], since[there], ends[there]
-        columns = {}
-        for name in self.names:
-            mine = rows.columns[name][asked] if name in rows.columns else None
-            if name not in table.names:
-                assert mine is not None
-                columns[name] = mine
-                continue
-            theirs = table.ids[found, table.names.index(name)]
-            columns[name] = theirs if mine is None else np.where(mine != 0, mine, theirs)
-        return TimedRows(columns, rows.weight[asked] * table.weight[found], since, ends)
-
-    def _compatible(self, rows: TimedRows, table: RowTable, asked: Rows, found: Rows) -> Mask:
-        fits = np.ones(len(asked), np.bool_)
-        overlaps = np.full(len(asked), not self._overlapping)
-        for name in self._loose:
-            mine, theirs = rows.columns[name][asked], table.ids[found, table.names.index(name)]
-            both = (mine != 0) & (theirs != 0)
-            fits &= ~both | (mine == theirs)
-            overlaps |= both
-        result: Mask = fits & overlaps
-        return result
+        return self._join.step(left, right, period)
 
 
 class DistinctView(View):

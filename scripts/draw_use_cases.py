@@ -129,10 +129,12 @@ def draw(
         axes[-1].xaxis.set_major_formatter(dates.DateFormatter("%Y-%m" if months else clock, tz=UTC))
         if not months:
             axes[-1].set_xlabel(f"{first:%Y-%m-%d}", loc="right")
-        names: dict[str, Artist] = {
-            "from start to end of a match": Patch(color=BAND, alpha=0.5),
-            "an event of a match, with its step": Line2D([], [], color=MATCHED, marker="o", linestyle=""),
-        }
+        names: dict[str, Artist] = {}
+        if found or any(panel.matches for panel in panels):
+            names["from start to end of a match"] = Patch(color=BAND, alpha=0.5)
+            names["an event of a match, with its step"] = Line2D(
+                [], [], color=MATCHED, marker="o", linestyle=""
+            )
         if any(panel.limit is not None for panel in panels):
             names["a limit in the query"] = Line2D([], [], color=PALE, linestyle="--")
         put_title(figure, title, names)
@@ -348,6 +350,24 @@ def citybench() -> None:
     draw("citybench", "Congestion on a journey, Monday morning (UTC)", panels, [])
 
 
+def tsunami() -> None:
+    """The water column above a gauge, and how far it is from what the detector predicts."""
+    folder = EXAMPLES / "epsparql"
+    text = (folder / "tsunami.epsparql").read_text(encoding="utf-8")
+    stream = {"gauge": folder / "water-column.nq.gz"}
+    everything = spaseq.compile(text.replace("> 0.030", ">= 0"), language="epsparql")
+    found = list(spaseq.run(everything, stream))
+    seen, told = (
+        [(m.time, float(m.bindings[name].value)) for m in found] for name in ("observed", "predicted")
+    )
+    away = [(time, 1000 * (height - other)) for (time, height), (_, other) in zip(seen, told, strict=True)]
+    panels = [
+        Panel("water column, m", seen, zero=False),
+        Panel("distance from the prediction, mm", away, 30, zero=False),
+    ]
+    draw("tsunami", "A wave of 60 mm on the tide (simulated, UTC)", panels, [])
+
+
 if __name__ == "__main__":
-    for use_case in (smart_grid, vessels, cards, stocks, traffic, citybench):
+    for use_case in (smart_grid, vessels, cards, stocks, traffic, citybench, tsunami):
         use_case()

@@ -6,10 +6,10 @@ per graph; a GRAPH pattern is then evaluated like any other pattern, once per ve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from pyoxigraph import NamedNode, RdfFormat, Triple, parse
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     Source = GraphLike | Path | StorePath
 
 _numbers = count()
+Made = TypeVar("Made")
 
 
 class Knowledge:
@@ -40,12 +41,13 @@ class Knowledge:
     triples. ``syntax`` names a text's syntax. With ``rdfs`` the RDFS closure of every graph is materialised at loading.
     """
 
-    __slots__ = ("_graphs", "_key", "_rdfs", "_version")
+    __slots__ = ("_derived", "_graphs", "_key", "_rdfs", "_version")
 
     def __init__(self, graphs: Mapping[str, Source] | None = None, *, rdfs: bool = False) -> None:
         self._graphs: dict[str, bytes] = {}
         self._rdfs = rdfs
         self._version = 0
+        self._derived: dict[str, tuple[int, object]] = {}
         self._key = f"knowledge {next(_numbers)}"
         """Where dictionaries keep its graphs encoded."""
         for name, source in (graphs or {}).items():
@@ -76,6 +78,13 @@ class Knowledge:
         lines = with_blanks(_read(source, syntax), f"-k{self._version}")
         self._graphs[name] = as_ntriples(rdfs_closure(from_ntriples(lines))) if self._rdfs else lines
         self._version += 1
+
+    def derived(self, name: str, make: Callable[[], Made]) -> Made:
+        """What is made of these graphs, once per version."""
+        found = self._derived.get(name)
+        if found is None or found[0] != self._version:
+            found = self._derived[name] = (self._version, make())
+        return found[1]  # type: ignore[return-value]  # made by the same function
 
     def require(self, names: Iterable[str]) -> None:
         """An unregistered graph is an error at start, not an empty result."""

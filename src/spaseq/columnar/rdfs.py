@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from pyoxigraph import BlankNode, NamedNode, Triple
 
@@ -19,51 +20,63 @@ SUB_CLASS = NamedNode(_RDFS + "subClassOf")
 SUB_PROPERTY = NamedNode(_RDFS + "subPropertyOf")
 DOMAIN = NamedNode(_RDFS + "domain")
 RANGE = NamedNode(_RDFS + "range")
+SCHEMA: Final = (SUB_CLASS, SUB_PROPERTY, DOMAIN, RANGE)
+SchemaRelations = dict[NamedNode, dict[Node, set[Node]]]
+"""By predicate of the schema, in this order, the nodes that it relates a node to."""
 
 
 def rdfs_closure(triples: Iterable[Triple]) -> frozenset[Triple]:
     """The triples and what RDFS entails from them."""
     given = set(triples)
     while True:
-        grown = _entailed(given)
-        if grown <= given:  # a rule may have produced schema triples, which start it all again
-            return frozenset(given)
+        schema = schema_relations(given)
+        grown = _entailed(given, schema)
+        if not _about_itself(schema) or grown <= given:
+            return frozenset(grown)
         given |= grown
 
 
-def _entailed(triples: set[Triple]) -> set[Triple]:
-    classes = transitive(schema_relation(triples, SUB_CLASS))
-    properties = transitive(schema_relation(triples, SUB_PROPERTY))
-    domains, ranges = schema_relation(triples, DOMAIN), schema_relation(triples, RANGE)
+def _about_itself(schema: SchemaRelations) -> bool:
+    """True if the schema says something of its own predicates: then a rule may produce what starts it all again."""
+    _, properties, domains, ranges = schema.values()
+    said = {*properties, *domains, *ranges}.union(*properties.values())
+    return not said.isdisjoint((TYPE, *SCHEMA))
+
+
+def _entailed(triples: set[Triple], schema: SchemaRelations) -> set[Triple]:
+    classes, properties = transitive(schema[SUB_CLASS]), transitive(schema[SUB_PROPERTY])
+    domains, ranges = schema[DOMAIN], schema[RANGE]
     found = {Triple(low, SUB_CLASS, high) for low, highs in classes.items() for high in highs}
     found |= {Triple(low, SUB_PROPERTY, high) for low, highs in properties.items() for high in highs}
     facts = set(triples)
-    for triple in triples:
+    for triple in triples if properties else ():
         for wider in properties.get(triple.predicate, ()):
             if isinstance(wider, NamedNode):
                 facts.add(Triple(triple.subject, wider, triple.object))
-    for triple in facts:
+    for triple in facts if domains or ranges else ():
         for kind in domains.get(triple.predicate, ()):
             found.add(Triple(triple.subject, TYPE, kind))
         if isinstance(triple.object, Node):
             for kind in ranges.get(triple.predicate, ()):
                 found.add(Triple(triple.object, TYPE, kind))
     found |= facts
-    for triple in list(found):
-        if triple.predicate == TYPE and isinstance(triple.object, Node):
+    for triple in [each for each in (found if domains or ranges else facts) if each.predicate == TYPE]:
+        if isinstance(triple.object, Node):
             for wider in classes.get(triple.object, ()):
                 found.add(Triple(triple.subject, TYPE, wider))
     return found
 
 
-def schema_relation(triples: Iterable[Triple], predicate: NamedNode) -> dict[Node, set[Node]]:
-    """The pairs of nodes that a predicate of the schema relates."""
-    pairs: dict[Node, set[Node]] = defaultdict(set)
+def schema_relations(triples: Iterable[Triple]) -> SchemaRelations:
+    """The pairs of nodes that each predicate of the schema relates."""
+    found: SchemaRelations = {predicate: defaultdict(set) for predicate in SCHEMA}
     for triple in triples:
-        subject, wider = triple.subject, triple.object
-        if triple.predicate == predicate and isinstance(subject, Node) and isinstance(wider, Node):
-            pairs[subject].add(wider)
-    return pairs
+        pairs = found.get(triple.predicate)
+        if pairs is not None:
+            subject, wider = triple.subject, triple.object
+            if isinstance(subject, Node) and isinstance(wider, Node):
+                pairs[subject].add(wider)
+    return found
 
 
 def transitive(pairs: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:

@@ -111,7 +111,10 @@ class IntervalBuilder(TripleBuilder):
                 return self._optional(rows, partners, Relation.OPTIONALSEQ, condition, limit, late=late)
             case IntervalJoin(left, right, Relation.EQUALSOPTIONAL as relation, condition):
                 rows = self._side(left, longest, conditions, late=late)
-                partners = self._view(right, self._own_bound(condition), [], late=late)
+                limits = [each for each in (longest, self._own_bound(condition)) if each is not None]
+                partners = self._view(
+                    right, min(limits, default=None), [], late=late
+                )  # as long as their rows
                 return self._optional(rows, partners, relation, condition, longest, late=late)
             case LeftJoin(left, right, condition):
                 rows = self._side(left, longest, conditions, late=late)

@@ -18,7 +18,7 @@ from spaseq.algebra.expressions import Call, Constant, Term, Unary, Var
 from spaseq.algebra.patterns import Bgp, Node, TriplePattern
 from spaseq.algebra.scope import in_scope
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.rdfs import DOMAIN, RANGE, SUB_CLASS, SUB_PROPERTY, TYPE, schema_relation, transitive
+from spaseq.columnar.rdfs import DOMAIN, RANGE, SUB_CLASS, SUB_PROPERTY, TYPE, schema_relations
 from spaseq.intervals.interval_rows import Ids, IntervalRows, Mask, Rows, distinct_rows, stacked
 from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.model.dictionary import TermDictionary
@@ -43,22 +43,26 @@ def whole_background(knowledge: Knowledge) -> Knowledge:
     """The triples of all registered graphs together: with RDFS, what they entail together, too."""
     if not knowledge.rdfs or len(knowledge.names) < 2:
         return knowledge
-    every = frozenset[Triple]().union(*(knowledge.triples(name) for name in knowledge.names))
-    return Knowledge({BACKGROUND: every}, rdfs=True)
+
+    def made() -> Knowledge:
+        every = frozenset[Triple]().union(*(knowledge.triples(name) for name in knowledge.names))
+        return Knowledge({BACKGROUND: every}, rdfs=True)
+
+    return knowledge.derived("whole background", made)
 
 
 class Schema:
-    """Subclasses, subproperties, domains and ranges, each with all that follows."""
+    """Subclasses, subproperties, domains and ranges, each with all that follows, of triples with all that they entail."""
 
     def __init__(self, triples: Iterable[Triple]) -> None:
-        known = [each for each in triples if each.predicate in (SUB_CLASS, SUB_PROPERTY, DOMAIN, RANGE)]
-        self.classes: Relation = _frozen(transitive(schema_relation(known, SUB_CLASS)))
+        known = schema_relations(triples)
+        self.classes: Relation = _frozen(known[SUB_CLASS])
         self.properties: Relation = {
             low: frozenset(each for each in high if isinstance(each, NamedNode))
-            for low, high in transitive(schema_relation(known, SUB_PROPERTY)).items()
+            for low, high in known[SUB_PROPERTY].items()
         }
-        self.domains = self._types(schema_relation(known, DOMAIN))
-        self.ranges = self._types(schema_relation(known, RANGE))
+        self.domains = self._types(known[DOMAIN])
+        self.ranges = self._types(known[RANGE])
         self._below_class, self._below_property = _inverse(self.classes), _inverse(self.properties)
         of_type = {TYPE} & {*self.properties, *self._below_property, *self.domains, *self.ranges}
         self._plain = not of_type
@@ -69,8 +73,12 @@ class Schema:
         """The schema of registered graphs, if RDFS is asked for."""
         if not knowledge.rdfs:
             return None
-        whole = whole_background(knowledge)
-        return cls(triple for name in whole.names for triple in whole.triples(name))
+
+        def made() -> Schema:
+            whole = whole_background(knowledge)
+            return cls(triple for name in whole.names for triple in whole.triples(name))
+
+        return knowledge.derived("schema", made)
 
     def _types(self, given: Mapping[Any, Iterable[Any]]) -> Relation:
         """The classes that a predicate gives, by itself and by its superproperties, with their superclasses."""

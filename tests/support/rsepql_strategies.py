@@ -1,4 +1,4 @@
-"""Random trees of queries over windows (semantics 3.1): every construct of SPARQL 1.1, of windows, sources and reports."""
+"""Random trees of queries over windows (semantics 3.1 and 4.1): every construct of SPARQL 1.1, of windows, sources, events and reports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
+from spaseq.algebra import event_patterns as ev
 from spaseq.algebra import expressions as ex
 from spaseq.algebra.windows import Emission, Interval, Landmark, Range, ReportPolicy, Trigger, Unit
 from spaseq.languages.rsepql.dialect import DIALECT
@@ -16,10 +17,13 @@ from spaseq.languages.rsepql.printer import format_rsepql
 from spaseq.languages.rsepql.tree import (
     RELATIVE,
     Bracket,
+    ConsumeClause,
+    EventClause,
     Registration,
     ReportClause,
     RsepqlQuery,
     StreamClause,
+    clauses,
 )
 from spaseq.syntax import ast
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
@@ -34,9 +38,12 @@ class _Maker(Maker):
     def __init__(self, draw: Callable[[st.SearchStrategy[Any]], Any]) -> None:
         super().__init__(draw, spaseq=False)
         self.windows: list[ex.Constant] = []
+        self.events: list[EventClause] = []
 
     def element(self, depth: int, *, sums: bool) -> ast.GroupElement:
-        """WINDOW now and then; no SERVICE, which is an error here."""
+        """WINDOW and MATCH now and then; no SERVICE, which is an error here."""
+        if self.events and self.maybe(1):
+            return ast.MatchClause(self.event_pattern(2))
         if depth > 0 and self.windows and self.maybe(2):
             return ast.GraphClause(self.one_of(self.windows), self.group(depth - 1), window=self.maybe(8))
         found = super().element(depth, sums=sums)
@@ -64,18 +71,57 @@ class _Maker(Maker):
         if kept:
             kept.append(ast.DatasetClause(self.iri(), named=False))  # something fills the default graph
         kept += self.several(lambda: ast.DatasetClause(self.iri(), self.maybe()), 0, 2)
+        events = self.declared_events()
         plain = self.sparql()
         while not isinstance(plain, _HEADS):
             plain = self.sparql()
         if isinstance(plain, ast.ConstructQuery) and self.windows:
             plain = replace(plain, template=plain.template or ())  # the short form has triples alone
-        query = replace(plain, datasets=tuple(self.shuffled(kept)), where=self.using(plain.where))
+        query = replace(
+            plain, datasets=(*self.shuffled(kept), *events), where=self.using(plain.where, events)
+        )
         report = ReportClause(self.policy(kept)) if self.maybe() else None
-        return RsepqlQuery(query, report, self.registration() if self.maybe() else None)
+        kept_triples = ev.Consumption.NONE  # the patterns of these events are more than triple patterns
+        consume = ConsumeClause(kept_triples) if self.events and self.maybe() else None
+        return RsepqlQuery(query, report, self.registration() if self.maybe() else None, consume)
 
-    def using(self, where: ast.GroupPattern) -> ast.GroupPattern:
-        """The same group with a WINDOW for every window, so that none is unused."""
-        blocks = [ast.GraphClause(name, ast.Group(()), window=True) for name in self.windows]
+    def declared_events(self) -> list[EventClause]:
+        """Events on the windows, each with a pattern that reads no window."""
+        windows, self.windows = self.windows, []
+        found = []
+        for number in range(self.one_of((0, 0, 1, 2)) if windows else 0):
+            name = self.one_of(("E", "Post", "n", "A_")) + str(number)
+            pattern = self.group(1)
+            read = (clause for clause, _ in clauses(pattern) if isinstance(clause, ast.GraphClause))
+            if not any(clause.name in windows for clause in read):
+                found.append(EventClause(self.one_of(windows), True, pattern, name))
+        self.windows, self.events = windows, found
+        return found
+
+    def event_pattern(self, depth: int) -> ev.EventPattern:
+        """Names, FIRST, LAST, DURING and every SEQ."""
+        kind = self.draw(st.integers(0, 5)) if depth else 0
+        if kind == 0:
+            event = self.one_of(self.events)
+            return ev.DeclaredEvent(event.name, event.iri.term.value, event.pattern)
+        if kind == 1:
+            operand = self.event_pattern(depth - 1)
+            return ev.FirstOf(operand) if self.maybe() else ev.LastOf(operand)
+        left, right = self.event_pattern(depth - 1), self.event_pattern(depth - 1)
+        if kind == 2:
+            return ev.EventDuring(left, right)
+        selected = self.one_of([each for each in ev.Selected if each is not ev.Selected.PARTITION])
+        absent = self.event_pattern(depth - 1) if self.maybe(3) else None
+        return ev.EventSeq(left, right, selected, None, absent)
+
+    def using(self, where: ast.GroupPattern, events: list[EventClause]) -> ast.GroupPattern:
+        """The same group with a WINDOW for every window and a MATCH for every event, so that none is unused."""
+        blocks: list[ast.GroupElement] = [
+            ast.GraphClause(name, ast.Group(()), window=True) for name in self.windows
+        ]
+        blocks += [
+            ast.MatchClause(ev.DeclaredEvent(each.name, each.iri.term.value, each.pattern)) for each in events
+        ]
         return ast.Group((*blocks, ast.UnionClause((where,)))) if blocks else where
 
     def shuffled(self, items: list[ast.DatasetClause]) -> list[ast.DatasetClause]:

@@ -18,7 +18,7 @@ import pytest
 from spaseq.algebra.intervals import Policy
 from spaseq.errors import Diagnostic, QueryError, QueryWarning
 from spaseq.languages.epsparql.query import compile_intervals
-from spaseq.languages.rsepql.query import compile_windows
+from spaseq.languages.rsepql.query import compile_text
 from spaseq.languages.sparql import lower_query
 from spaseq.planner import compile_query
 from spaseq.syntax.parser import parse_sparql
@@ -57,7 +57,11 @@ GROUPS = (
     ("SPQ4", "What is not supported", "Parts of SPARQL that no engine here runs."),
     ("SPQ5", "Sequences and repetitions", "Operators, quantifiers and functions over iterations."),
     ("SPQ6", "Windows", "Sizes and starts."),
-    ("SPQ7", "Queries over windows", "Windows, streams and reports of RSP-QL and C-SPARQL."),
+    (
+        "SPQ7",
+        "Queries over windows",
+        "Windows, streams and reports of RSP-QL and C-SPARQL, and the event patterns of RSEP-QL.",
+    ),
     ("SPQ8", "EP-SPARQL", "Joins over time, rules and policies."),
     ("SPW", "Warnings", "The query runs, but it may not do what its author hopes."),
 )
@@ -94,8 +98,8 @@ def findings(title: str, text: str) -> list[Diagnostic]:
             lower_query(parse_sparql(text))
             return []
         if title.startswith("rsepql:"):
-            compile_windows(text)
-            return []
+            lowered = compile_text(text, "query")
+            return [each.located(text) for each in lowered.warnings]
         if title.startswith("epsparql:"):
             compile_intervals(text, policy=Policy.RECENT if "`recent`" in title else Policy.UNRESTRICTED)
             return list(compile_query(text, "epsparql").warnings)

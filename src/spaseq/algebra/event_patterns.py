@@ -5,8 +5,8 @@ An event pattern evaluates to a set of solutions, each with the time from the fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias, assert_never
 
@@ -90,6 +90,23 @@ def operands(pattern: EventPattern, *, absent: bool = True) -> tuple[EventPatter
         case EventSeq(left, right, absent=never):
             assert never is not None
             return (left, never, right) if absent else (left, right)
+        case _:
+            assert_never(pattern)
+
+
+def rebuilt(pattern: EventPattern, change: Callable[[EventPattern], EventPattern]) -> EventPattern:
+    """The pattern with every part changed, what it is made of first."""
+    match pattern:
+        case DeclaredEvent():
+            return change(pattern)
+        case FirstOf(operand) | LastOf(operand):
+            return change(replace(pattern, operand=rebuilt(operand, change)))
+        case EventDuring(left, right):
+            return change(EventDuring(rebuilt(left, change), rebuilt(right, change)))
+        case EventSeq(left, right, absent=absent):
+            never = None if absent is None else rebuilt(absent, change)
+            first, second = rebuilt(left, change), rebuilt(right, change)
+            return change(replace(pattern, left=first, right=second, absent=never))
         case _:
             assert_never(pattern)
 

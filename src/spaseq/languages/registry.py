@@ -58,7 +58,10 @@ class Language:
     words: frozenset[str]
     compile: Callable[[str, str], Lowered | tuple[Lowered, ...]]
     sign: str = ""
-    """What only its texts look like, if it has words in common with another: a regular expression over the text without names."""
+    """What only its texts look like, if it has words in common with another: a regular expression over the text without names.
+
+    It counts before any word.
+    """
 
 
 @cache
@@ -89,9 +92,6 @@ def language_of(text: str, path: str = "") -> Language:
             return language
     bare = _NO_WORDS.sub(" ", text).upper()
     words = set(re.findall(r"[A-Z_]+", bare))
-    known = [
-        language
-        for language in languages
-        if words & language.words or (language.sign and re.search(language.sign, bare))
-    ]
+    signed = [each for each in languages if each.sign and re.search(each.sign, bare)]
+    known = signed or [each for each in languages if words & each.words]
     return known[0] if len(known) == 1 else find_language(DEFAULT)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import reduce
 from typing import TypeAlias, TypeGuard, assert_never
 
+from spaseq.algebra.event_patterns import DeclaredEvent, EventPattern, rebuilt
 from spaseq.algebra.expressions import (
     Aggregate,
     And,
@@ -26,6 +27,7 @@ from spaseq.algebra.functions import CASTS, known_function
 from spaseq.algebra.patterns import (
     Bgp,
     Distinct,
+    EventMatch,
     Extend,
     Filter,
     Graph,
@@ -44,7 +46,7 @@ from spaseq.algebra.patterns import (
     Values,
     may_be_empty,
 )
-from spaseq.algebra.scope import visible
+from spaseq.algebra.scope import in_scope, visible
 from spaseq.errors import QueryError
 from spaseq.syntax import ast
 
@@ -179,6 +181,7 @@ _Clause: TypeAlias = (
     | ast.MinusClause
     | ast.UnionClause
     | ast.GraphClause
+    | ast.MatchClause
     | ast.ServiceClause
     | ast.ValuesClause
 )
@@ -200,12 +203,24 @@ def _extend_with(pattern: Pattern, element: _Clause) -> Pattern:
             return join(pattern, _chain(element))
         case ast.GraphClause(name, group):
             return join(pattern, Graph(name, lower_group(group)))
+        case ast.MatchClause(events):
+            return join(pattern, EventMatch(rebuilt(events, _lower_event)))
         case ast.ValuesClause(variables, rows):
             return join(pattern, Values(variables, rows))
         case ast.ServiceClause():
             raise ServiceUnsupported(span=element.span)
         case _:
             assert_never(element)
+
+
+def _lower_event(part: EventPattern) -> EventPattern:
+    """An event with its pattern lowered; its blank nodes are projected away, so that no two events are joined by a label."""
+    if not isinstance(part, DeclaredEvent):
+        return part
+    pattern = _lower_node(part.pattern)
+    names = visible(pattern)
+    hidden = any(name.startswith("_:") for name in in_scope(pattern))
+    return replace(part, pattern=Project(pattern, names) if hidden else pattern)
 
 
 def _join_triples(pattern: Pattern, triples: Bgp) -> Pattern:

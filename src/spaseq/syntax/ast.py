@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from spaseq.algebra.event_patterns import EventPattern
 from spaseq.algebra.expressions import Constant, Expression, PatternNode, Term, Var
 from spaseq.algebra.patterns import Relation, TriplePattern
 from spaseq.errors import NOWHERE, Span
@@ -95,6 +96,14 @@ class GraphClause:
 
 
 @dataclass(frozen=True, slots=True)
+class MatchClause:
+    """``MATCH { … }`` in languages with event patterns over windows; the patterns of its events are groups as written."""
+
+    events: EventPattern
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceClause:
     """``SERVICE``: part of the grammar; no engine here contacts other machines, so lowering refuses it."""
 
@@ -121,6 +130,7 @@ GroupElement: TypeAlias = (
     | MinusClause
     | UnionClause
     | GraphClause
+    | MatchClause
     | ServiceClause
     | ValuesClause
 )

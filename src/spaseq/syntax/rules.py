@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import assert_never
 
+from spaseq.algebra.event_patterns import declared_events
 from spaseq.algebra.expressions import Aggregate, Exists, Expression, Var, children
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.errors import QueryError
@@ -19,6 +20,7 @@ from spaseq.syntax.ast import (
     Group,
     GroupElement,
     GroupPattern,
+    MatchClause,
     MinusClause,
     Modifiers,
     OptionalClause,
@@ -52,6 +54,13 @@ def check_sparql(query: SparqlQuery) -> list[QueryError]:
         rules.select(query)
     else:
         rules.modifiers(query.modifiers, set() if query.where is None else rules.group(query.where))
+    return rules.errors
+
+
+def check_group(group: GroupPattern) -> list[QueryError]:
+    """All static errors of a group that is a pattern by itself."""
+    rules = Rules(_USE_HAVING)
+    rules.group(group)
     return rules.errors
 
 
@@ -105,6 +114,11 @@ class Rules:
                 return inside | {name.name} if isinstance(name, Var) else inside
             case ValuesClause(variables):
                 return {variable.name for variable in variables}
+            case MatchClause(events):
+                # What is wrong inside the pattern of an event is told where that is declared, once.
+                within = (each.pattern for each in declared_events(events, absent=False))
+                own = (each for each in within if isinstance(each, (Group, SubSelect)))
+                return set().union(*(Rules(self._misplaced).group(each) for each in own))
             case _:
                 assert_never(element)
 

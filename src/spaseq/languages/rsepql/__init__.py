@@ -1,4 +1,4 @@
-"""Continuous SPARQL over windows: RSP-QL, C-SPARQL and the window clauses of RSEP-QL (semantics 3)."""
+"""Continuous SPARQL over windows: RSP-QL, C-SPARQL (semantics 3), and RSEP-QL's event patterns over them (4)."""
 
 from spaseq.languages.registry import Language
 from spaseq.languages.rsepql.query import compile_text
@@ -8,6 +8,7 @@ LANGUAGE = Language(
     (".rsepql", ".rspql", ".csparql"),
     frozenset(("REGISTER", "RANGE", "RSTREAM", "ISTREAM", "DSTREAM", "LND")),
     compile_text,
+    sign=r"\bMATCH\s*\{",
 )
 
 __all__ = ["LANGUAGE"]

@@ -1,33 +1,58 @@
-"""From the parts of the grammar's rules to the tree: windows, stream clauses, reports, `timestamp` (semantics 3.1)."""
+"""From the parts of the grammar's rules to the tree: windows, stream clauses, reports, `timestamp` (semantics 3.1), events (4.1)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pyoxigraph import Literal
 
+from spaseq.algebra.event_patterns import (
+    Consumption,
+    DeclaredEvent,
+    EventDuring,
+    EventPattern,
+    EventSeq,
+    FirstOf,
+    LastOf,
+    Selected,
+    rebuilt,
+)
 from spaseq.algebra.expressions import Call, Constant, Expression, FunctionCall, Var
 from spaseq.algebra.windows import Emission, Interval, Landmark, Range, ReportPolicy, Trigger, Unit
-from spaseq.errors import Span
+from spaseq.errors import Span, did_you_mean, listed
 from spaseq.languages.rsepql.errors import (
     BadCount,
     BadInstant,
     BadLength,
+    EventDeclaredTwice,
     LengthNotPositive,
     StepOfAnotherKind,
+    UndeclaredEvent,
+    UnknownSelection,
 )
 from spaseq.languages.rsepql.lengths import read_duration, read_instant, read_length
 from spaseq.languages.rsepql.tree import (
     RELATIVE,
     Answering,
     Bracket,
+    ConsumeClause,
+    EventClause,
     Registration,
     ReportClause,
     RsepqlQuery,
     StreamClause,
+    with_matches,
 )
-from spaseq.syntax.ast import DatasetClause, GraphClause, GroupPattern, Prologue, ValuesClause
+from spaseq.syntax.ast import (
+    DatasetClause,
+    GraphClause,
+    Group,
+    GroupPattern,
+    MatchClause,
+    Prologue,
+    ValuesClause,
+)
 from spaseq.syntax.builder import SparqlActions
 from spaseq.syntax.builder.base import KeywordMark
 from spaseq.syntax.builder.terms import number_constant
@@ -37,6 +62,8 @@ from spaseq.syntax.lexer import Token
 
 TIMESTAMP = "TIMESTAMP"
 _GOES_BY_TIME = "REPORT EVERY goes by time"
+_LETTERS: Final = {"N": Selected.NAIVE, "C": Selected.CHRONOLOGICAL, "R": Selected.RECENT}
+"""The paper's spelling of the policies: SEQ^n."""
 
 
 class Size(NamedTuple):
@@ -54,6 +81,8 @@ class RsepqlActions(SparqlActions):
     def __init__(self, *, base: str | None = None, taken_labels: frozenset[str] = frozenset()) -> None:
         super().__init__(base=base, taken_labels=taken_labels)
         self._relative: dict[Span, str] = {}
+        self._events: dict[str, EventClause] = {}
+        self._unknown: list[tuple[str, Span]] = []
 
     # --- the whole query ---
 
@@ -61,19 +90,21 @@ class RsepqlActions(SparqlActions):
         self,
         span: Span,
         prologue: Prologue,
-        *parts: Registration | Answering | ValuesClause | ReportClause,
+        *parts: Registration | Answering | ValuesClause | ConsumeClause | ReportClause,
     ) -> RsepqlQuery:
         registration = next((part for part in parts if isinstance(part, Registration)), None)
         values = next((part for part in parts if isinstance(part, ValuesClause)), None)
+        consume = next((part for part in parts if isinstance(part, ConsumeClause)), None)
         report = next((part for part in parts if isinstance(part, ReportClause)), None)
-        query = next(p for p in parts if not isinstance(p, (Registration, ValuesClause, ReportClause)))
+        around = (Registration, ValuesClause, ConsumeClause, ReportClause)
+        query = next(part for part in parts if not isinstance(part, around))
         later = registration.prologue.declarations if registration is not None else ()
         declared = Prologue(prologue.declarations + later, frozenset(self.used_prefixes))
         for place, iri in self._relative.items():
             self.report(RelativeIri(iri=iri, span=place))
         modifiers = replace(query.modifiers, values=values)
-        query = replace(query, prologue=declared, modifiers=modifiers, span=span)
-        return RsepqlQuery(query, report, registration, span)
+        query = replace(self._declared(query), prologue=declared, modifiers=modifiers, span=span)
+        return RsepqlQuery(query, report, registration, consume, span)
 
     def registration(self, _span: Span, *parts: Emission | Constant | str | Prologue) -> Registration:
         *before, name, prologue = parts
@@ -262,6 +293,74 @@ class RsepqlActions(SparqlActions):
             size = size._replace(unit=Unit.TIME, length=1)
         return ReportPolicy(Trigger.EVERY, self._sized(size, Unit.TIME), start)
 
+    def consume_clause(self, span: Span, policy: Consumption) -> ConsumeClause:
+        return ConsumeClause(policy, span)
+
+    def consumption(self, _span: Span, token: Token) -> Consumption:
+        return Consumption[token.text.upper()]
+
+    # --- events: those that MATCH names are declared before it ---
+
+    def event_clause(self, _span: Span, window: Constant, pattern: GroupPattern, name: Token) -> EventClause:
+        clause = EventClause(self._name(window), True, pattern, name.text, name.span)
+        if name.text in self._events:
+            self.report(EventDeclaredTwice(name=name.text, span=name.span))
+        self._events.setdefault(name.text, clause)
+        return clause
+
+    def match_clause(self, span: Span, events: EventPattern) -> MatchClause:
+        return MatchClause(events, span)
+
+    def event_name(self, span: Span, token: Token) -> DeclaredEvent:
+        clause = self._events.get(token.text)
+        if clause is None:
+            self._unknown.append((token.text, span))
+            return DeclaredEvent(token.text, "", Group(()))
+        return clause.event
+
+    def _declared(self, query: Answering) -> Answering:
+        """The query with the events that are named before their declaration, in an EXISTS of SELECT."""
+        for name, span in self._unknown:
+            if name not in self._events:
+                known = {"hint": did_you_mean(name, self._events), "known": listed(self._events)}
+                self.report(UndeclaredEvent(name=name, **known, span=span))
+        if any(name in self._events for name, _ in self._unknown):
+            query = with_matches(query, lambda events: rebuilt(events, self._found))
+        return query
+
+    def _found(self, part: EventPattern) -> EventPattern:
+        known = isinstance(part, DeclaredEvent) and part.name in self._events
+        return self._events[part.name].event if known else part  # type: ignore[union-attr]
+
+    def event_first(self, _span: Span, operand: EventPattern) -> FirstOf:
+        return FirstOf(operand)
+
+    def event_last(self, _span: Span, operand: EventPattern) -> LastOf:
+        return LastOf(operand)
+
+    def event_during(self, _span: Span, left: EventPattern, right: EventPattern) -> EventDuring:
+        return EventDuring(left, right)
+
+    def event_seq(self, _span: Span, left: EventPattern, *rest: Selected | Var | EventPattern) -> EventSeq:
+        return _sequence(left, None, *rest)
+
+    def event_seq_not(
+        self, _span: Span, left: EventPattern, absent: EventPattern, *rest: Selected | Var | EventPattern
+    ) -> EventSeq:
+        return _sequence(left, absent, *rest)
+
+    def policy_word(self, _span: Span, token: Token) -> Selected:
+        return Selected[token.text.upper()]
+
+    def policy_letter(self, _span: Span, token: Token) -> Selected:
+        found = _LETTERS.get(token.text.upper())
+        if found is None:
+            self.report(UnknownSelection(text=token.text, span=token.span))
+        return found or Selected.ANY
+
+    def partition(self, _span: Span, key: Var) -> Var:
+        return key
+
     # --- timestamp ---
 
     def timestamp(self, span: Span, *triple: Expression) -> Call:
@@ -281,3 +380,17 @@ class RsepqlActions(SparqlActions):
 
 def _short(text: str) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _sequence(
+    left: EventPattern, absent: EventPattern | None, *rest: Selected | Var | EventPattern
+) -> EventSeq:
+    *how, right = rest
+    assert not isinstance(right, (Selected, Var))
+    match how:
+        case [Var() as key]:
+            return EventSeq(left, right, Selected.PARTITION, key, absent)
+        case [Selected() as selected]:
+            return EventSeq(left, right, selected, None, absent)
+        case _:
+            return EventSeq(left, right, absent=absent)

@@ -1,35 +1,57 @@
-"""The static rules of queries over windows (semantics 3.1), besides SPARQL's."""
+"""The static rules of queries over windows (semantics 3.1) and of event patterns (4.1), besides SPARQL's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterable, Iterator
 
+from spaseq.algebra.event_patterns import Consumption, EventPattern, EventSeq, declared_events, operands
 from spaseq.algebra.expressions import Constant, Var
-from spaseq.algebra.windows import Range, Trigger, Unit
-from spaseq.errors import QueryError, Span, did_you_mean, listed
+from spaseq.algebra.windows import Landmark, Range, Trigger, Unit
+from spaseq.errors import QueryError, did_you_mean, listed
 from spaseq.languages.rsepql.errors import (
+    ConsumeWithoutMatch,
     CountedStepInside,
     DefaultGraphEmpty,
+    GrowingMatch,
+    KeyNotBound,
+    MisplacedInEvent,
+    NotConsumable,
     NoWindowCloses,
     SeveralSteps,
     StreamTwice,
     UndeclaredWindow,
+    UnusedEvent,
     UnusedWindow,
     WindowDeclaredTwice,
     WindowVariable,
 )
-from spaseq.languages.rsepql.tree import RsepqlQuery, StreamClause
+from spaseq.languages.rsepql.tree import EventClause, RsepqlQuery, StreamClause, clauses
 from spaseq.languages.sparql import FormUnsupported, ServiceUnsupported
-from spaseq.syntax.ast import DescribeQuery, GraphClause, ServiceClause, Triples
-from spaseq.syntax.rules import check_sparql
+from spaseq.syntax.ast import (
+    DescribeQuery,
+    FilterClause,
+    GraphClause,
+    GroupPattern,
+    MatchClause,
+    ServiceClause,
+    SubSelect,
+    Triples,
+)
+from spaseq.syntax.rules import check_group, check_sparql
 
 
 def check_rsepql(query: RsepqlQuery) -> list[QueryError]:
     """All static errors of a query over windows."""
     if isinstance(query.query, DescribeQuery):
         return [FormUnsupported(form="DESCRIBE", span=query.span)]
-    return [*check_sparql(query.query), *_names(query), *_windows(query), *_patterns(query)]
+    return [
+        *check_sparql(query.query),
+        *_names(query),
+        *_windows(query),
+        *_patterns(query),
+        *_events(query),
+        *_matches(query),
+    ]
 
 
 def shown(name: Constant) -> str:
@@ -41,8 +63,9 @@ def _names(query: RsepqlQuery) -> Iterator[QueryError]:
     """Each window has one name, each stream stands once in FROM STREAM, each named window is used."""
     windows: dict[object, StreamClause] = {}
     streams: set[object] = set()
-    graphs = (clause.name for clause, _ in _clauses(query) if isinstance(clause, GraphClause))
+    graphs = (clause.name for clause, _ in clauses(query.query) if isinstance(clause, GraphClause))
     used = {name.term for name in graphs if isinstance(name, Constant)}
+    used |= {event.iri.term for event in query.events}
     for clause in query.streams:
         name = clause.window_name
         if clause.name is None and clause.iri.term in streams:
@@ -73,17 +96,14 @@ def _windows(query: RsepqlQuery) -> Iterator[QueryError]:
 
 def _patterns(query: RsepqlQuery) -> Iterator[QueryError]:
     """What WHERE reads: windows that are declared, and a default graph that something fills."""
-    known = [name for clause in query.streams if (name := clause.window_name) is not None]
+    known = _known(query)
     filled = any(not clause.named for clause in query.query.datasets) or not query.streams
-    for clause, inside in _clauses(query):
+    for clause, inside in clauses(query.query):
         match clause:
             case GraphClause(Var() as variable, window=True):
                 yield WindowVariable(variable=variable.name, span=variable.span)
             case GraphClause(Constant() as name, window=True) if name not in known:
-                names = [shown(each) for each in known]
-                hint = did_you_mean(shown(name), names)
-                fields = {"name": shown(name), "hint": hint, "known": listed(names)}
-                yield UndeclaredWindow(**fields, span=name.span)
+                yield _undeclared(name, known, ", or use GRAPH for a background graph")
             case ServiceClause():
                 yield ServiceUnsupported(span=clause.span)
             case Triples(triples) if not (inside or filled) and triples:
@@ -93,17 +113,97 @@ def _patterns(query: RsepqlQuery) -> Iterator[QueryError]:
                 pass
 
 
-def _clauses(query: RsepqlQuery) -> Iterator[tuple[GraphClause | ServiceClause | Triples, bool]]:
-    """The clauses of all groups, sub-SELECTs and EXISTS; true if they stand inside a GRAPH or WINDOW."""
-    stack: list[tuple[object, bool]] = [(query.query, False)]
-    found = []
-    while stack:
-        node, inside = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend((part, inside) for part in node)
-        elif is_dataclass(node) and not isinstance(node, Span):
-            if isinstance(node, (GraphClause, ServiceClause, Triples)):
-                found.append((node, inside))
-            within = inside or isinstance(node, (GraphClause, ServiceClause))
-            stack.extend((getattr(node, item.name), within) for item in fields(node))
-    return iter(found)
+def _known(query: RsepqlQuery) -> list[Constant]:
+    """The names of the windows."""
+    return [name for clause in query.streams if (name := clause.window_name) is not None]
+
+
+def _undeclared(name: Constant, known: Iterable[Constant], otherwise: str = "") -> UndeclaredWindow:
+    names = [shown(each) for each in known]
+    hint = did_you_mean(shown(name), names)
+    fields = {"name": shown(name), "hint": hint, "known": listed(names), "otherwise": otherwise}
+    return UndeclaredWindow(**fields, span=name.span)
+
+
+# --- event patterns (4.1) -----------------------------------------------------------------------
+
+
+def _events(query: RsepqlQuery) -> Iterator[QueryError]:
+    """Each event is on a declared window and used, and its pattern reads one event and background graphs."""
+    known = _known(query)
+    used = {each.name for match in query.matches for each in declared_events(match.events)}
+    consumes = query.consume is not None and query.consume.policy is not Consumption.NONE
+    for event in query.events:
+        yield from check_group(event.pattern)
+        if event.iri not in known:
+            yield _undeclared(event.iri, known)
+        if event.name not in used:
+            yield UnusedEvent(name=event.name, span=event.span)
+        for clause, _ in clauses(event.pattern):
+            match clause:
+                case MatchClause():
+                    yield MisplacedInEvent(word="MATCH", event=event.name, span=clause.span)
+                case GraphClause(name, window=window) if window or name in known:
+                    word = "WINDOW" if window else f"GRAPH {shown(name)}, a window,"  # type: ignore[arg-type]
+                    yield MisplacedInEvent(word=word, event=event.name, span=clause.span)
+                case ServiceClause():
+                    yield ServiceUnsupported(span=clause.span)
+                case _:
+                    pass
+        if consumes:
+            yield from _consumable(event)
+
+
+def _consumable(event: EventClause) -> Iterator[QueryError]:
+    """Triple patterns and filters, so that it is known which triples a solution uses."""
+    pattern = event.pattern
+    if isinstance(pattern, SubSelect):
+        yield NotConsumable(found="a sub-SELECT", event=event.name, span=pattern.span)
+        return
+    for element in pattern.elements:
+        if isinstance(element, Triples):
+            paths = (triple for triple in element.triples if triple.is_path)
+            yield from (NotConsumable(found="a path", event=event.name, span=t.span) for t in paths)
+        elif not isinstance(element, FilterClause):
+            word = type(element).__name__.removesuffix("Clause").upper()
+            found = "a group in braces" if word == "UNION" and len(element.groups) == 1 else word  # type: ignore[union-attr]
+            yield NotConsumable(found=found, event=event.name, span=element.span)
+
+
+def _matches(query: RsepqlQuery) -> Iterator[QueryError]:
+    """CONSUME has a MATCH to be about, and PARTITION a key that events have."""
+    if query.consume is not None and not query.matches:
+        yield ConsumeWithoutMatch(span=query.consume.span)
+    for match in query.matches:
+        yield from _keys(match.events)
+
+
+def _keys(pattern: EventPattern) -> Iterator[QueryError]:
+    if isinstance(pattern, EventSeq) and pattern.key is not None:
+        sides = (each for side in (pattern.left, pattern.right) for each in declared_events(side))
+        if not any(_binds(each.pattern, pattern.key) for each in sides):  # type: ignore[arg-type]
+            yield KeyNotBound(variable=pattern.key.name, span=pattern.key.span)
+    for operand in operands(pattern):
+        yield from _keys(operand)
+
+
+def _binds(pattern: GroupPattern, key: Var) -> bool:
+    """Whether a triple pattern over the event has the variable."""
+    own = (clause for clause, inside in clauses(pattern) if isinstance(clause, Triples) and not inside)
+    triples = (triple for clause in own for triple in clause.triples)
+    return any(key in (triple.subject, triple.predicate, triple.object) for triple in triples)
+
+
+def growing(query: RsepqlQuery) -> GrowingMatch | None:
+    """A warning if MATCH reads a window that drops nothing, and nothing is consumed."""
+    if query.consume is not None and query.consume.policy is not Consumption.NONE:
+        return None
+    kept = {
+        clause.window_name
+        for clause in query.streams
+        if all(isinstance(bracket.body, Landmark) for bracket in clause.window)
+    }
+    for event in query.events:
+        if event.iri in kept:
+            return GrowingMatch(event=event.name, span=event.span)
+    return None

@@ -1,19 +1,17 @@
-"""What can be wrong with windows, streams and reports: SPQ7xx."""
+"""What can be wrong with windows, streams, reports and event patterns: SPQ7xx."""
 
 from __future__ import annotations
 
-from spaseq.errors import QueryError
+from spaseq.errors import QueryError, QueryWarning
 
 
 class UndeclaredWindow(QueryError):
-    """`WINDOW` names a window that no `FROM NAMED WINDOW` or `FROM NAMED STREAM` clause declares."""
+    """`WINDOW` or `EVENT ON` names a window that no `FROM NAMED WINDOW` or `FROM NAMED STREAM` clause declares."""
 
     code = "SPQ701"
     message_template = "the window {name} is not declared{hint}"
     label_template = "declared here: {known}"
-    cure_template = (
-        "add FROM NAMED WINDOW {name} ON <stream> [RANGE 10s STEP 5s], or use GRAPH for a background graph"
-    )
+    cure_template = "add FROM NAMED WINDOW {name} ON <stream> [RANGE 10s STEP 5s]{otherwise}"
 
 
 class WindowDeclaredTwice(QueryError):
@@ -26,12 +24,12 @@ class WindowDeclaredTwice(QueryError):
 
 
 class UnusedWindow(QueryError):
-    """A named window that no `WINDOW` or `GRAPH` of the query reads."""
+    """A named window that no `WINDOW`, `GRAPH` or `EVENT ON` of the query reads."""
 
     code = "SPQ703"
     message_template = "the window {name} is never used"
-    label_template = "no WINDOW {name} {{ … }} in WHERE"
-    cure_template = "read it with WINDOW {name} {{ … }}, or take the clause out"
+    label_template = "no WINDOW {name} {{ … }} and no EVENT ON {name} {{ … }}"
+    cure_template = "read it with one of them, or take the clause out"
 
 
 class StreamTwice(QueryError):
@@ -133,3 +131,108 @@ class BadCount(QueryError):
     message_template = "`{text}` is not a number of {unit}"
     label_template = "a whole number from 1 on"
     cure_template = "write for example RANGE 100 {upper}"
+
+
+class UndeclaredEvent(QueryError):
+    """`MATCH` names an event that no `EVENT` clause declares."""
+
+    code = "SPQ715"
+    message_template = "the event `{name}` is not declared{hint}"
+    label_template = "declared here: {known}"
+    cure_template = "declare it before WHERE: EVENT ON <window> {{ … }} AS {name}"
+
+
+class EventDeclaredTwice(QueryError):
+    """Two `EVENT` clauses have the same name."""
+
+    code = "SPQ716"
+    message_template = "the event `{name}` is declared twice"
+    label_template = "declared before"
+    cure_template = "give one of them another name; one name may stand several times in MATCH"
+
+
+class UnusedEvent(QueryError):
+    """An event that no `MATCH` of the query names."""
+
+    code = "SPQ717"
+    message_template = "the event `{name}` is never used"
+    label_template = "no MATCH names it"
+    cure_template = "name it in MATCH {{ … }}, or take the clause out"
+
+
+class MisplacedInEvent(QueryError):
+    """The pattern of an event reads the graph of one event; windows and other events are not seen from there."""
+
+    code = "SPQ718"
+    message_template = "{word} cannot stand inside the pattern of the event `{event}`"
+    label_template = "the pattern reads one event"
+    cure_template = (
+        "put it into WHERE, beside MATCH {{ … }}; GRAPH with the name of a background graph may stand here"
+    )
+
+
+class MisplacedNot(QueryError):
+    """`NOT` says what must not happen between two events, so it stands between two `SEQ`."""
+
+    code = "SPQ719"
+    message_template = "NOT stands between two events in sequence only"
+    label_template = "{label}"
+    cure_template = "write E1 SEQ NOT E2 SEQ E3"
+
+
+class NotInMatch(QueryError):
+    """`MATCH` holds names of events, and the words and parentheses that join them."""
+
+    code = "SPQ720"
+    message_template = "{found} cannot stand at this place in MATCH"
+    label_template = "expected {expected}"
+    cure_template = "{cure}"
+
+
+class UnknownSelection(QueryError):
+    """A letter after `SEQ^` that names no policy."""
+
+    code = "SPQ721"
+    message_template = "SEQ^{text} is no policy"
+    label_template = "not n, c or r"
+    cure_template = "write SEQ^n for SEQ NAIVE, SEQ^c for SEQ CHRONOLOGICAL or SEQ^r for SEQ RECENT"
+
+
+class NotConsumable(QueryError):
+    """With `CONSUME` the triples that a solution used must be known, and only triple patterns say which those are."""
+
+    code = "SPQ722"
+    message_template = (
+        "CONSUME allows only triple patterns and FILTER in the pattern of an event, not {found}"
+    )
+    label_template = "which triples this uses is not defined"
+    cure_template = "write the pattern of `{event}` without it, or take CONSUME out"
+
+
+class KeyNotBound(QueryError):
+    """`SEQ PARTITION ?k` where no event of either side has `?k` in a triple pattern: no event has such a key."""
+
+    code = "SPQ723"
+    message_template = "no event of this SEQ has ?{variable} in a triple pattern"
+    label_template = "not a key of these events"
+    cure_template = "let an EVENT pattern of either side bind ?{variable}, or write SEQ STRICT"
+
+
+class ConsumeWithoutMatch(QueryError):
+    """`CONSUME` in a query without `MATCH`, where nothing is consumed."""
+
+    code = "SPQ724"
+    message_template = "CONSUME says what MATCH uses up, and this query has no MATCH"
+    label_template = "nothing is consumed"
+    cure_template = "take it out, or ask with MATCH {{ … }} for a sequence of events"
+
+
+class GrowingMatch(QueryWarning):
+    """`MATCH` over a window that drops nothing, in a query that consumes nothing: its state grows with the stream."""
+
+    code = "SPW701"
+    message_template = (
+        "`{event}` reads everything so far: the state of MATCH grows as long as the stream does"
+    )
+    label_template = "the window drops nothing, and nothing is consumed"
+    cure_template = "give the window a RANGE, or write CONSUME CHRONOLOGICAL or CONSUME RECENT"

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from spaseq.algebra.windows import Everything, Interval, Landmark, Range, ReportPolicy, Unit, WindowBody
 from spaseq.languages.rsepql.lengths import format_length, format_moment
-from spaseq.languages.rsepql.tree import Registration, RsepqlQuery, StreamClause
+from spaseq.languages.rsepql.tree import EventClause, Registration, RsepqlQuery, StreamClause
 from spaseq.syntax.ast import DatasetClause
 from spaseq.syntax.printing.queries import Printer
 
@@ -19,6 +19,8 @@ def format_rsepql(query: RsepqlQuery) -> str:
     if query.registration is not None:
         lines.append(_registered(query.registration, printer))
     lines.append(printer.query(query.query))
+    if query.consume is not None:
+        lines.append(f"CONSUME {query.consume.policy.value}")
     if query.report is not None:
         lines.append(_reported(query.report.policy))
     return "\n".join(lines) + "\n"
@@ -29,6 +31,9 @@ class _Printer(Printer):
         return [line for clause in clauses for line in self._dataset(clause)]
 
     def _dataset(self, clause: DatasetClause) -> list[str]:
+        if isinstance(clause, EventClause):
+            window = self.names.constant(clause.iri)
+            return [f"EVENT ON {window} {self.group(clause.pattern)} AS {clause.name}"]
         if not isinstance(clause, StreamClause):
             return super().datasets((clause,))
         stream = self.names.constant(clause.iri)

@@ -1,4 +1,4 @@
-"""A whole query over windows, checked and lowered: the defaults of semantics 3.4 and 3.5 are made explicit here."""
+"""A whole query over windows, checked and lowered: the defaults of semantics 3.4, 3.5 and 4.1 are made explicit here."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Final, assert_never
 
 from pyoxigraph import NamedNode
 
+from spaseq.algebra.event_patterns import Consumption
 from spaseq.algebra.events import AskForm, ConstructForm, Form, ProjectionItem, SelectForm
 from spaseq.algebra.expressions import Constant
 from spaseq.algebra.patterns import Pattern
@@ -24,9 +25,10 @@ from spaseq.algebra.windows import (
 )
 from spaseq.errors import QueryError
 from spaseq.languages.registry import Lowered
+from spaseq.languages.rsepql.checks import growing
 from spaseq.languages.rsepql.dialect import parse_rsepql
 from spaseq.languages.rsepql.printer import format_rsepql
-from spaseq.languages.rsepql.tree import Answering, RsepqlQuery, StreamClause
+from spaseq.languages.rsepql.tree import Answering, EventClause, RsepqlQuery, StreamClause
 from spaseq.languages.sparql import lower_query
 from spaseq.model.forms import EVERY_STREAM, Stream
 from spaseq.syntax import ast
@@ -55,9 +57,10 @@ def compile_text(text: str, name: str) -> Lowered:
         raise
     declared = (each for each in written.prologue.declarations if isinstance(each, ast.PrefixDeclaration))
     plain = replace(written, query=replace(written.query, prologue=ast.Prologue()))
+    warning = growing(written)
     return Lowered(
         query,
-        (),
+        () if warning is None else (warning,),
         format_rsepql(plain),
         tuple({each.name: each.iri for each in declared}.items()),
         written.span,
@@ -66,7 +69,9 @@ def compile_text(text: str, name: str) -> Lowered:
 
 def lower(written: RsepqlQuery) -> WindowQuery:
     """The query as a value that belongs to no spelling of it."""
-    plain = [clause for clause in written.query.datasets if not isinstance(clause, StreamClause)]
+    plain = [
+        clause for clause in written.query.datasets if not isinstance(clause, (StreamClause, EventClause))
+    ]
     named = tuple(_iri(clause.iri) for clause in plain if clause.named)
     windows = tuple(_windows(written))
     pattern = lower_query(replace(written.query, datasets=()))
@@ -81,6 +86,7 @@ def lower(written: RsepqlQuery) -> WindowQuery:
         named_graphs=named or None,
         report=report,
         emission=_emission(written, report),
+        consumption=_consumption(written),
     )
 
 
@@ -112,8 +118,8 @@ def _local(iri: str) -> str:
 
 
 def _default_report(written: RsepqlQuery, windows: tuple[StreamWindow, ...]) -> ReportPolicy:
-    """WINDOW CLOSE if a window has a step, else CONTENT CHANGE; C-SPARQL's clauses report no empty window (3.4)."""
-    closes = any(window.stepping is not None for window in windows)
+    """WINDOW CLOSE if a window has a step, CONTENT CHANGE if none has or with MATCH; C-SPARQL reports no empty window (3.4)."""
+    closes = any(window.stepping is not None for window in windows) and not written.matches
     return ReportPolicy(
         Trigger.WINDOW_CLOSE if closes else Trigger.CONTENT_CHANGE,
         non_empty=any(clause.name is None for clause in written.streams),
@@ -123,7 +129,13 @@ def _default_report(written: RsepqlQuery, windows: tuple[StreamWindow, ...]) -> 
 def _emission(written: RsepqlQuery, report: ReportPolicy) -> Emission:
     if written.registration is not None and written.registration.emission is not None:
         return written.registration.emission
+    if _consumption(written) is not Consumption.NONE:
+        return Emission.RSTREAM
     return Emission.ISTREAM if report.trigger is Trigger.CONTENT_CHANGE else Emission.RSTREAM
+
+
+def _consumption(written: RsepqlQuery) -> Consumption:
+    return Consumption.NONE if written.consume is None else written.consume.policy
 
 
 def _form(query: Answering, pattern: Pattern) -> Form:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from spaseq.algebra.event_patterns import format_events
 from spaseq.algebra.expressions import Call, Expression, FunctionCall, Var
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.syntax.ast import (
@@ -18,6 +19,7 @@ from spaseq.syntax.ast import (
     GroupElement,
     GroupKey,
     GroupPattern,
+    MatchClause,
     MinusClause,
     Modifiers,
     OptionalClause,
@@ -81,6 +83,8 @@ class Printer:
             case GraphClause(name, group):
                 word = "WINDOW" if element.window else "GRAPH"
                 return [f"{pad}{word} {self.names.node(name)} {self.group(group, pad)}"]
+            case MatchClause(events):
+                return [f"{pad}MATCH {{ {format_events(events)} }}"]
             case ServiceClause(name, group, silent):
                 word = "SILENT " if silent else ""
                 return [f"{pad}SERVICE {word}{self.names.node(name)} {self.group(group, pad)}"]

@@ -192,10 +192,10 @@ def answer_keys(
         shown = []  # its graph is made of all solutions of an evaluation
     columns = [(name, answers.columns[name].tolist()) for name in shown]
     for row in range(len(answers)):
-        if answers.events:
-            made_of = [(event[0], event[4]) for event in answers.events[row]]
-        elif answers.evaluation is not None:
+        if answers.evaluation is not None:
             made_of = [("evaluation", f"{answers.time[row]} {answers.evaluation[row]}".encode())]
+        elif answers.events:
+            made_of = [(event[0], event[4]) for event in answers.events[row]]
         else:
             made_of = [("interval", f"{answers.start[row]} {answers.time[row]}".encode())]
         yield match_key(

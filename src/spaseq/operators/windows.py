@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.algebra.event_patterns import declared_events
 from spaseq.algebra.windows import WindowQuery
 from spaseq.model.mappings import MappingTable
-from spaseq.operators.answers import Answers
+from spaseq.operators.answers import Answers, Matched
 from spaseq.operators.kept import KeptOperator
 from spaseq.operators.protocol import Report, Surroundings
 from spaseq.planner.program import Program
 from spaseq.windowed.continuous import ContinuousQuery, Outcome
-from spaseq.windowed.inputs import window_inputs
+from spaseq.windowed.event_traces import TRACE, trace_events
+from spaseq.windowed.inputs import matches, window_inputs
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -52,7 +54,10 @@ class WindowOperator(KeptOperator):
             surroundings.dictionary,
             surroundings.knowledge,
             incremental=program.query.optimisations.incremental,
+            tells_events=surroundings.events.with_events,
         )
+        places = matches(query) if self._running.tells_events else ()
+        self._events = [each.name for match in places for each in declared_events(match.events)]
         self._inputs = dict(zip(program.names, window_inputs(query), strict=True))
         super().__init__(self._running)
         surroundings.budget.count("windows", lambda: self._running.nbytes)
@@ -67,10 +72,10 @@ class WindowOperator(KeptOperator):
         report: Report | None = None,
     ) -> Iterator[tuple[Answers, int]]:
         """The answers of the evaluations that became certain."""
-        del serials, partition
+        del partition
         inputs = {source: tables[name] for name, source in self._inputs.items()}
         self._surroundings.check_budget(len(times) + sum(map(len, inputs.values())))
-        for outcome in self._running.step(inputs, times, now):
+        for outcome in self._running.step(inputs, times, now, serials if self._events else None):
             self._count()
             self._surroundings.check_budget(len(outcome.reported))
             answers = self._answers(outcome)
@@ -88,11 +93,27 @@ class WindowOperator(KeptOperator):
             period.instants[reported.at],
             period.starts[reported.at],
             columns,
-            [],
+            [self._matched(trace) for trace in reported.column(TRACE).tolist()] if self._events else [],
             self._surroundings.dictionary.generation,
             sign=sign,
             evaluation=period.numbers[reported.at],
         )
+
+    def _matched(self, trace: int) -> Matched:
+        """The events of a solution; none if it does not tell."""
+        if not trace:
+            return ()
+        told = list(trace_events(self._surroundings.dictionary.ntriples(trace)))
+        log = self._surroundings.events
+        rows = log.place(np.array([serial for _, serial in told], np.int64)).tolist()
+        return tuple(
+            (self._events[place], int(log.streams[row]), int(log.times[row]), log.graph(serial), log.digests.get(serial, b""))
+            for (place, serial), row in zip(told, rows, strict=True)
+        )  # fmt: skip
+
+    def event_serials(self) -> Longs:
+        """Those that answers may tell."""
+        return self._running.event_serials()
 
 
 OPERATOR = WindowOperator

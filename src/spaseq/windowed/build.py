@@ -51,9 +51,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.conjunction import ConjunctionView
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.event_joins import EventJoins, SingleEventView
-from spaseq.windowed.event_match import MatchView
-from spaseq.windowed.event_plan import match_plan
+from spaseq.windowed.event_views import Told, match_view
 from spaseq.windowed.groups import GroupView
 from spaseq.windowed.inputs import Input, window_triples
 from spaseq.windowed.named_graphs import alternatives, outside_graphs
@@ -112,7 +110,9 @@ class ViewBuilder:
         knowledge: Knowledge,
         *,
         incremental: bool = True,
+        tells_events: bool = False,
     ) -> None:
+        self._tells_events = tells_events
         self._incremental = incremental
         self._evaluator = RowEvaluator(dictionary)
         self._dictionary, self._knowledge = dictionary, knowledge
@@ -127,7 +127,7 @@ class ViewBuilder:
         self._default = ActiveGraph(default, tuple(map(NamedNode, query.default_graphs)))
         self.live: dict[tuple[int, Input], LiveTriples] = {}
         """Which triples are kept for what is evaluated anew."""
-        self.matches: list[MatchView | SingleEventView] = []
+        self.matches: list[Told] = []
         """The views that take what single events match."""
         self._number = count()
         self.anew: list[Anew] = []
@@ -215,15 +215,10 @@ class ViewBuilder:
                 assert_never(pattern)
 
     def _match(self, events: EventPattern) -> View:
-        windows = {window.name: (number, window.stream) for number, window in enumerate(self._query.windows)}
-        plan = match_plan(events, self._query.consumption)
-        if plan.joined:
-            joins = EventJoins(windows, self._dictionary, self._evaluator)
-            joined = joins.view(events)
-            self.matches += joins.singles
-            return joined
-        view = MatchView(events, self._query.consumption, plan, windows, self._dictionary)
-        self.matches.append(view)
+        view, told = match_view(
+            events, self._query, self._dictionary, self._evaluator, tells_events=self._tells_events
+        )
+        self.matches += told
         return view
 
     def _hold(self, pattern: Pattern, source: ActiveGraph) -> None:

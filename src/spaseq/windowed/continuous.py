@@ -19,6 +19,8 @@ from spaseq.model.mappings import MappingTable
 from spaseq.settings import settings
 from spaseq.windowed.build import ViewBuilder
 from spaseq.windowed.evaluations import Arrived, Evaluations, Longs, Period
+from spaseq.windowed.event_match import MatchView
+from spaseq.windowed.event_traces import traced
 from spaseq.windowed.inputs import EventInput, Input
 from spaseq.windowed.report import Reported, Reporter, outer_operators
 
@@ -43,12 +45,19 @@ class ContinuousQuery(Keeper):
         knowledge: Knowledge,
         *,
         incremental: bool = True,
+        tells_events: bool = False,
     ) -> None:
+        with_events = traced(query) if tells_events else None
+        query = with_events or query
+        self.tells_events = with_events is not None
+        """Whether solutions tell the events that they are made of."""
         self.query = query
         self._told = 0
         """How many events it was told of."""
         self._evaluations = Evaluations(query.windows, query.report)
-        builder = ViewBuilder(query, dictionary, knowledge, incremental=incremental)
+        builder = ViewBuilder(
+            query, dictionary, knowledge, incremental=incremental, tells_events=self.tells_events
+        )
         inner, operators = outer_operators(query.pattern)
         self._view = builder.build(inner)
         self.anew = tuple(builder.anew)
@@ -77,19 +86,30 @@ class ContinuousQuery(Keeper):
         """The first instant that will be decided by time alone, if there is one."""
         return self._evaluations.due()
 
+    def event_serials(self) -> Longs:
+        """The serial numbers of the events that answers may tell."""
+        views = (each for each in self._matches if isinstance(each, MatchView))
+        parts = [serials for view in views for serials in view.event_serials()]
+        return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+
     @property
     def solutions(self) -> int:
         """How many different solutions there are now."""
         return self._reporter.solutions
 
     def step(
-        self, tables: Mapping[Input | EventInput, MappingTable], times: Longs, now: int
+        self,
+        tables: Mapping[Input | EventInput, MappingTable],
+        times: Longs,
+        now: int,
+        serials: Longs | None = None,
     ) -> Iterator[Outcome]:
         """Take events in order of time; events at ``now`` may still come, earlier ones may not.
 
-        ``tables`` are the solutions of every input, by event, ``times`` those of the events. Yields some evaluations at a
-        time, fewer the more is reported at each.
+        ``tables`` are the solutions of every input, by event, ``times`` and ``serials`` those of the events; the latter are only
+        there to be told. Yields some evaluations at a time, fewer the more is reported at each.
         """
+        numbers = self._told + np.arange(len(times)) if serials is None else serials
         arrived: dict[str, tuple[Longs, Longs]] = {}
         streams = self._evaluations.streams
         for stream in streams:
@@ -113,7 +133,7 @@ class ContinuousQuery(Keeper):
                     ids = id_matrix(table.columns, source.names, len(table))
                     live.arrive(source, ids, position[table.events], times[table.events])
             for match in self._matches:
-                match.arrive(stream, tables, Arrived(self._told, times, position, own))
+                match.arrive(stream, tables, Arrived(numbers, times, position, own))
         self._told += len(times)
         period = self._evaluations.step(arrived, now)
         first = 0

@@ -69,9 +69,9 @@ class Period:
 
 
 class Arrived(NamedTuple):
-    """Further events in order of time: the number of the first, their times, the position of each in a stream, and which are of it."""
+    """Further events in order of time: their numbers and times, the position of each in a stream, and which are of it."""
 
-    first: int
+    numbers: Longs
     times: Longs
     position: Longs
     own: Longs

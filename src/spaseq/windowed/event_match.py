@@ -37,6 +37,7 @@ from spaseq.windowed.event_selection import (
     event_names,
     placed_pattern,
 )
+from spaseq.windowed.event_traces import TRACE, trace_events, trace_text
 from spaseq.windowed.inputs import EventInput, Input, key_triples, triple_patterns
 from spaseq.windowed.timed import Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows
 from spaseq.windowed.views import View
@@ -69,11 +70,16 @@ class MatchView(View):
         plan: MatchPlan,
         windows: Mapping[str, tuple[int, str]],
         dictionary: TermDictionary,
+        *,
+        traced: bool = False,
     ) -> None:
-        """``windows`` gives the number and the stream of every window."""
+        """``windows`` gives the number and the stream of every window; with ``traced`` a solution tells its events."""
         self._consumes, self._windows = consumption is not Consumption.NONE, len(windows)
         self.plan = plan
         self.names, self.certain = event_names(pattern), certain_names(pattern)
+        self._traced = traced
+        if traced:
+            self.names = (*self.names, TRACE)
         self._placed = placed_pattern(pattern, iter(range(2**31)))
         self._dictionary = dictionary
         self._keys = RowNumbers(len(self.plan.key))
@@ -144,7 +150,7 @@ class MatchView(View):
             key = self._keys.number(id_matrix(table.columns, self.plan.key, len(table))).astype(np.int64)
             end = events.times[table.events]
             start = end if table.starts is None else table.starts
-            position, number = events.position[table.events], events.first + table.events
+            position, number = events.position[table.events], events.numbers[table.events]
             contents.add(ids, self._triples(each, table), position, number, start, end, key)
 
     def _triples(self, source: _Source, table: MappingTable) -> Ids:
@@ -197,8 +203,10 @@ class MatchView(View):
         """The solutions for some keys at some evaluations."""
         parts = [_Solutions(keys[:0], at[:0], np.zeros(0, np.intp), self._last_ids[:0])]
         for first, last in self._portions(keys):
-            found = _distinct(self._evaluated(keys[first:last], at[first:last], period)[0])
-            parts.append(_Solutions(keys[first:last], at[first:last], found.context, found.ids))
+            every, candidates = self._evaluated(keys[first:last], at[first:last], period)
+            found = _distinct(every)
+            ids = self._ids(found, candidates)
+            parts.append(_Solutions(keys[first:last], at[first:last], found.context, ids))
         return _joined(parts)
 
     def _portions(self, keys: Longs) -> Iterator[tuple[int, int]]:
@@ -231,7 +239,7 @@ class MatchView(View):
             found, candidates = self._evaluated(active, following, period)
             self._consume(found, candidates)
             chosen = _distinct(found)
-            parts.append(_Solutions(active, following, chosen.context, chosen.ids))
+            parts.append(_Solutions(active, following, chosen.context, self._ids(chosen, candidates)))
             # What was used is gone at the evaluation after this one, where something else may take its place.
             open_still = any_of(found.context, len(active))
             if self.plan.settled:
@@ -266,6 +274,29 @@ class MatchView(View):
         nothing = np.zeros((len(keys), 0), np.int32)
         contexts = Contexts(at, keys, np.full(len(keys), FOREVER, np.int64), (), nothing, frozenset())
         return EventSelection(leaves, strict, keyed).solutions(self._placed, contexts), leaves
+
+    def _ids(self, found: Composites, leaves: list[Candidates]) -> Ids:
+        """The values of solutions, with their events if asked for."""
+        if not self._traced:
+            return found.ids
+        serials = np.full((len(found), len(leaves)), -1, np.int64)
+        for at, candidates in enumerate(leaves):
+            there = found.used[:, at] >= 0
+            serials[there, at] = candidates.contents.event[candidates.rows[found.used[there, at]]]
+        rows: list[list[int]] = serials.tolist()
+        texts = [
+            trace_text([(place, serial) for place, serial in enumerate(row) if serial >= 0]) for row in rows
+        ]
+        traces = np.array(self._dictionary.encode_texts(texts), np.int32)
+        return np.column_stack([found.ids, traces])
+
+    def event_serials(self) -> Iterator[Longs]:
+        """The serial numbers of the events that solutions may tell."""
+        if self._traced:
+            yield from (each.contents.event[: len(each.contents)] for each in self._sources.values())
+            for trace in np.unique(self._last_ids[:, -1]):
+                found = trace_events(self._dictionary.ntriples(int(trace)))
+                yield np.array([serial for _, serial in found], np.int64)
 
     def _candidates(self, source: _Source, keys: Longs, period: Period) -> Candidates:
         return Candidates(source.contents, source.contents.of_keys(keys), period)

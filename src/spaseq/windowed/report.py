@@ -15,6 +15,7 @@ from spaseq.columnar.row_numbers import by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.table import Table
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.event_traces import TRACE
 from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows
 
 
@@ -107,9 +108,28 @@ class Reporter(Keeper):
         if self._emission is Emission.DSTREAM:
             change = -change
         many = np.maximum(change, 0)
+        if TRACE in self._names:
+            many = self._net(counts, change)
         at, rows = np.repeat(counts.at, many), np.repeat(counts.rows, many)
         order = np.argsort(at, kind="stable")
         return Reported(self._names, at[order] - period.first, self._counting.numbers.ids[rows[order]])
+
+    def _net(self, counts: Counts, change: Longs) -> Longs:
+        """How many of each are reported where solutions are equal but for their events: one that comes may replace another."""
+        shown = [at for at, name in enumerate(self._names) if name != TRACE]
+        ids = self._counting.numbers.ids[counts.rows][:, shown]
+        order = np.lexsort((change, *ids.T, counts.at))
+        first = np.ones(len(order), np.bool_)
+        first[1:] = (counts.at[order[1:]] != counts.at[order[:-1]]) | (ids[order[1:]] != ids[order[:-1]]).any(
+            axis=1
+        )
+        # From the least change on, what is left after those that go is what comes.
+        running = np.cumsum(change[order])
+        base = np.maximum.accumulate(np.where(first, np.arange(len(order)), 0))
+        total = running - np.concatenate([[0], running])[base]
+        many = np.empty(len(order), np.int64)
+        many[order] = np.clip(np.minimum(total, change[order]), 0, None)
+        return many
 
     def _expanded(self, counts: Counts, period: Period) -> tuple[Longs, Rows]:
         """Every solution at every evaluation, as often as it is there: the evaluation, and the number of the row."""
@@ -164,11 +184,12 @@ class Reporter(Keeper):
         if self._emission is Emission.RSTREAM:
             return Reported(self._results, at, ids)
         bounds = np.searchsorted(at, np.arange(len(period) + 1))
+        shown = [at for at, name in enumerate(self._results) if name != TRACE]
         told_at, told = [np.zeros(0, np.int64)], [np.zeros((0, ids.shape[1]), np.int32)]
         for evaluation in range(len(period)):
             here = ids[bounds[evaluation] : bounds[evaluation + 1]]
             more, less = (here, self._last) if self._emission is Emission.ISTREAM else (self._last, here)
-            told.append(more[_surplus(more, less)])
+            told.append(more[_surplus(more[:, shown], less[:, shown])])
             told_at.append(np.full(len(told[-1]), evaluation))
             self._last = here
         return Reported(self._results, np.concatenate(told_at), np.concatenate(told))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ from spaseq.windowed.event_selection import (
 )
 from spaseq.windowed.event_traces import TRACE, trace_events, trace_text
 from spaseq.windowed.inputs import EventInput, Input, key_triples, triple_patterns
-from spaseq.windowed.timed import Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows
+from spaseq.windowed.timed import NO_END, Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows, stacked
 from spaseq.windowed.views import View
 
 
@@ -169,9 +169,12 @@ class MatchView(View):
     # --- what comes out -------------------------------------------------------------------------
 
     def _step(self, period: Period) -> TimedRows:
-        keys, at = self._touched(period)
-        found = self._consuming(keys, at, period) if self._consumes else self._choosing(keys, at, period)
-        rows = self._changes(found, period)
+        if self.plan.paired:
+            rows = self._paired(period)
+        else:
+            keys, at = self._touched(period)
+            found = self._consuming(keys, at, period) if self._consumes else self._choosing(keys, at, period)
+            rows = self._changes(found, period)
         for each in self._sources.values():
             window = each.contents.window
             if self.plan.only_last:
@@ -179,6 +182,42 @@ class MatchView(View):
             each.contents.forget(int(period.low[window][-1]))
         self._forget_keys()
         return rows
+
+    def _paired(self, period: Period) -> TimedRows:
+        """The pairs that appear, each for the events of the right side that come; it is there until the left one leaves."""
+        contents, left = self._leaves[1].contents, self._leaves[0].contents
+        window = contents.window
+        rows = contents.between(contents.seen, int(period.high[window][-1]))
+        new = np.arange(rows.start, rows.stop)
+        at = period.entering(window, contents.position[new])
+        seen = period.leaving(window, contents.position[new]) > at
+        new, at = new[seen], at[seen]
+        contents.seen = int(period.high[window][-1])
+        found = [no_rows(self.names, self._windows)]
+        for first, last in self._portions(contents.key[new]):
+            mine, when = new[first:last], at[first:last]
+            leaves = [self._candidates(self._leaves[0], np.unique(contents.key[mine]), period)]
+            leaves.append(Candidates(contents, mine, period))
+            contexts = self._contexts(contents.key[mine], when)
+            used = np.full((len(mine), 2), -1, np.intp)
+            used[:, 1] = np.arange(len(mine))
+            right = Composites(
+                np.arange(len(mine)), contents.ids[mine], contents.start[mine], contents.end[mine], used
+            )
+            pairs = EventSelection(leaves, (), {}).partnered(self._placed, contexts, right)
+            # Of simultaneous events that give the same, the last one to leave counts.
+            until = left.position[leaves[0].rows[pairs.used[:, 0]]]
+            order = np.argsort(-until, kind="stable")
+            pairs = replace(pairs.take(order), context=when[pairs.context[order]])
+            kept = _first_of_equal(pairs)
+            pairs, until = pairs.take(kept), until[order][kept]
+            ends = np.full((len(pairs), self._windows), NO_END, np.int64)
+            ends[:, window] = until
+            columns = by_name(self._ids(pairs, leaves), self.names)
+            found.append(
+                TimedRows(columns, np.ones(len(pairs), np.int64), period.first + pairs.context, ends)
+            )
+        return stacked(found)
 
     def _touched(self, period: Period) -> tuple[Longs, Longs]:
         """The keys of which an event that matters comes or leaves, and at which evaluation, in order of key."""
@@ -271,9 +310,13 @@ class MatchView(View):
         leaves = [every[id(each)] for each in self._leaves]
         strict = [every[id(each)] for each in self._strict]
         keyed = {name: [every[id(each)] for each in several] for name, several in self._keyed.items()}
+        selection = EventSelection(leaves, strict, keyed)
+        return selection.solutions(self._placed, self._contexts(keys, at)), leaves
+
+    def _contexts(self, keys: Longs, at: Longs) -> Contexts:
+        """Evaluations of keys, without any restriction."""
         nothing = np.zeros((len(keys), 0), np.int32)
-        contexts = Contexts(at, keys, np.full(len(keys), FOREVER, np.int64), (), nothing, frozenset())
-        return EventSelection(leaves, strict, keyed).solutions(self._placed, contexts), leaves
+        return Contexts(at, keys, np.full(len(keys), FOREVER, np.int64), (), nothing, frozenset())
 
     def _ids(self, found: Composites, leaves: list[Candidates]) -> Ids:
         """The values of solutions, with their events if asked for."""
@@ -380,6 +423,11 @@ def _joined(parts: list[_Solutions]) -> _Solutions:
 
 def _distinct(found: Composites) -> Composites:
     """Every solution once: they are a set of values with their time."""
+    return found.take(_first_of_equal(found))
+
+
+def _first_of_equal(found: Composites) -> Rows:
+    """The first of equal solutions of a context, in order."""
     order = np.lexsort((found.end, found.start, *found.ids.T, found.context))
     fresh = np.ones(len(order), np.bool_)
     one, other = order[1:], order[:-1]
@@ -387,4 +435,4 @@ def _distinct(found: Composites) -> Composites:
         axis=1
     )
     fresh[1:] |= (found.start[one] != found.start[other]) | (found.end[one] != found.end[other])
-    return found.take(np.sort(order[fresh]))
+    return np.sort(order[fresh])

@@ -24,7 +24,7 @@ from spaseq.algebra.event_patterns import (
 from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.patterns import TriplePattern
 from spaseq.algebra.scope import certainly_bound, lowered
-from spaseq.algebra.windows import WindowQuery
+from spaseq.algebra.windows import Range, Unit, WindowQuery
 from spaseq.windowed.inputs import matches, triple_patterns
 
 
@@ -43,11 +43,14 @@ class MatchPlan:
     only_last: bool = False
     """Of either EVENT only the last events matter."""
     joined: bool = False
-    """Plain joins follow it."""
+    """Joins of views follow it."""
+    paired: bool = False
+    """It pairs the events of one window, so that it is enough to look back from each one that comes."""
 
 
-def match_plan(pattern: EventPattern, consumption: Consumption) -> MatchPlan:
-    """How a MATCH is followed."""
+def match_plan(pattern: EventPattern, query: WindowQuery) -> MatchPlan:
+    """How a MATCH of a query is followed."""
+    consumption = query.consumption
     key, reason = _key(pattern, consumption)
     by_last = _by_last(pattern)
     only_last = (
@@ -57,15 +60,18 @@ def match_plan(pattern: EventPattern, consumption: Consumption) -> MatchPlan:
         and pattern.absent is None
         and _of_two(pattern)
     )
-    joined = consumption is Consumption.NONE and not key and _is_plain(pattern)
-    return MatchPlan(key, reason, by_last, by_last and _of_two(pattern), only_last, joined)
+    joined = consumption is Consumption.NONE and _is_plain(pattern)
+    paired = joined and by_last and _is_pair(pattern) and not _is_counted(pattern, query)
+    return MatchPlan(
+        key, reason, by_last, by_last and _of_two(pattern), only_last, joined and not paired, paired
+    )
 
 
 def match_facts(query: WindowQuery) -> Iterator[str]:
     """How every SEQ of every MATCH is followed."""
     for match in matches(query):
-        plan = match_plan(match.events, query.consumption)
-        if plan.joined:
+        plan = match_plan(match.events, query)
+        if plan.joined or plan.paired:
             how = "a join over time that follows events as they come and leave"
         elif plan.only_last:
             how = "only the last events of either side are kept"
@@ -99,6 +105,21 @@ def _by_last(pattern: EventPattern) -> bool:
         or (isinstance(node, EventSeq) and not isinstance(node.absent, (DeclaredEvent, NoneType)))
         for node in _nodes(pattern)
     )
+
+
+def _is_pair(pattern: EventPattern) -> bool:
+    return (
+        isinstance(pattern, EventSeq)
+        and isinstance(pattern.left, DeclaredEvent)
+        and isinstance(pattern.right, DeclaredEvent)
+    )
+
+
+def _is_counted(pattern: EventPattern, query: WindowQuery) -> bool:
+    """True if simultaneous events may leave, or come, apart."""
+    used = {each.window for each in declared_events(pattern)}
+    bodies = (body for window in query.windows if window.name in used for body in window.bodies)
+    return any(isinstance(body, Range) and body.unit is not Unit.TIME for body in bodies)
 
 
 def _of_two(pattern: EventPattern) -> bool:

@@ -135,8 +135,11 @@ class EventSelection:
 
     def _seq(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
         """For every solution of the right side its partners of the left side, and of these what is selected (Eq 7, 10, 11)."""
+        return self.partnered(placed, contexts, self.solutions(placed.sides[1], contexts))
+
+    def partnered(self, placed: PlacedPattern, contexts: Contexts, right: Composites) -> Composites:
+        """The same, given the solutions of the right side."""
         first, second = placed.sides
-        right = self.solutions(second, contexts)
         left = self.solutions(first, _below(contexts, right, second, first))
         after = right.take(left.context)
         pairs = _merged(placed, replace(left, context=after.context), after, left.start, after.end)

@@ -27,7 +27,7 @@ def match_view(
 ) -> tuple[View, list[Told]]:
     """The view, and all that must hear of events for it; with ``tells_events`` its solutions name their events."""
     windows = {window.name: (number, window.stream) for number, window in enumerate(query.windows)}
-    plan = match_plan(events, query.consumption)
+    plan = match_plan(events, query)
     if plan.joined and not tells_events:
         joins = EventJoins(windows, dictionary, evaluator)
         joined = joins.view(events)

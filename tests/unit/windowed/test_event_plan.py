@@ -10,6 +10,7 @@ from spaseq.planner import CompiledQuery, compile_query, explain
 from spaseq.planner.distribution import RouteUnit
 
 BY_K = "made anew for the values of ?k of which an event comes or leaves"
+JOINED = "a join over time that follows events as they come and leave"
 ALWAYS = "made anew whenever an event comes or leaves, because "
 EVENTS = (
     "EVENT ON :w { ?k :p ?x } AS A EVENT ON :w { ?k :q ?y } AS B EVENT ON :w { ?y :r ?z } AS C "
@@ -37,16 +38,17 @@ def followed(match: str, tail: str = "") -> list[str]:
 @pytest.mark.parametrize(
     ("match", "tail", "how"),
     [
-        ("A SEQ B", "", BY_K),
+        ("A SEQ B", "", JOINED),
+        ("A SEQ RECENT B", "", BY_K),
         ("A SEQ CHRONOLOGICAL B", "CONSUME CHRONOLOGICAL", f"{BY_K}; what it uses is consumed"),
         ("A SEQ NEXT B", "", BY_K),
         ("A SEQ PARTITION ?k B", "", BY_K),
         ("A SEQ NOT B SEQ A", "", BY_K),
-        ("A SEQ C", "", "a join over time that follows events as they come and leave"),
+        ("A SEQ C", "", JOINED),
         ("A SEQ NAIVE C", "", "only the last events of either side are kept"),
         ("A SEQ NAIVE C", "CONSUME RECENT", f"{ALWAYS}no variable is bound by every EVENT of it; what it uses is consumed"),
         ("A SEQ RECENT C", "", f"{ALWAYS}no variable is bound by every EVENT of it"),
-        ("A SEQ D", "", "a join over time that follows events as they come and leave"),
+        ("A SEQ D", "", JOINED),
         ("FIRST A SEQ B", "", f"{ALWAYS}FIRST compares all events"),
         ("A SEQ STRICT B", "", f"{ALWAYS}SEQ STRICT compares all events"),
     ],

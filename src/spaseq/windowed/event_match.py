@@ -35,11 +35,12 @@ from spaseq.windowed.event_selection import (
     EventSelection,
     certain_names,
     event_names,
+    joined_composites,
     placed_pattern,
 )
 from spaseq.windowed.event_traces import TRACE, trace_events, trace_text
 from spaseq.windowed.inputs import EventInput, Input, key_triples, triple_patterns
-from spaseq.windowed.timed import NO_END, Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows, stacked
+from spaseq.windowed.timed import NO_END, Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows
 from spaseq.windowed.views import View
 
 
@@ -193,31 +194,31 @@ class MatchView(View):
         seen = period.leaving(window, contents.position[new]) > at
         new, at = new[seen], at[seen]
         contents.seen = int(period.high[window][-1])
-        found = [no_rows(self.names, self._windows)]
+        parts: list[tuple[Composites, Longs, Ids]] = []
         for first, last in self._portions(contents.key[new]):
             mine, when = new[first:last], at[first:last]
             leaves = [self._candidates(self._leaves[0], np.unique(contents.key[mine]), period)]
             leaves.append(Candidates(contents, mine, period))
-            contexts = self._contexts(contents.key[mine], when)
             used = np.full((len(mine), 2), -1, np.intp)
             used[:, 1] = np.arange(len(mine))
             right = Composites(
                 np.arange(len(mine)), contents.ids[mine], contents.start[mine], contents.end[mine], used
             )
+            contexts = self._contexts(contents.key[mine], when)
             pairs = EventSelection(leaves, (), {}).partnered(self._placed, contexts, right)
-            # Of simultaneous events that give the same, the last one to leave counts.
             until = left.position[leaves[0].rows[pairs.used[:, 0]]]
-            order = np.argsort(-until, kind="stable")
-            pairs = replace(pairs.take(order), context=when[pairs.context[order]])
-            kept = _first_of_equal(pairs)
-            pairs, until = pairs.take(kept), until[order][kept]
-            ends = np.full((len(pairs), self._windows), NO_END, np.int64)
-            ends[:, window] = until
-            columns = by_name(self._ids(pairs, leaves), self.names)
-            found.append(
-                TimedRows(columns, np.ones(len(pairs), np.int64), period.first + pairs.context, ends)
-            )
-        return stacked(found)
+            parts.append((replace(pairs, context=when[pairs.context]), until, self._ids(pairs, leaves)))
+        if not parts:
+            return no_rows(self.names, self._windows)
+        found = joined_composites([pairs for pairs, _, _ in parts])
+        until = np.concatenate([each for _, each, _ in parts])
+        # Of simultaneous events that give the same, the last one to leave counts.
+        order = np.argsort(-until, kind="stable")
+        kept = order[_first_of_equal(found.take(order))]
+        ends = np.full((len(kept), self._windows), NO_END, np.int64)
+        ends[:, window] = until[kept]
+        columns = by_name(np.concatenate([each for _, _, each in parts])[kept], self.names)
+        return TimedRows(columns, np.ones(len(kept), np.int64), period.first + found.context[kept], ends)
 
     def _touched(self, period: Period) -> tuple[Longs, Longs]:
         """The keys of which an event that matters comes or leaves, and at which evaluation, in order of key."""

@@ -51,9 +51,20 @@ class Composites:
         )
 
 
-def event_names(pattern: EventPattern) -> tuple[str, ...]:
-    """The variables of a solution."""
-    events = declared_events(pattern, absent=False)
+def joined_composites(parts: Sequence[Composites]) -> Composites:
+    """All of them, one after the other."""
+    return Composites(
+        np.concatenate([part.context for part in parts]),
+        np.concatenate([part.ids for part in parts]),
+        np.concatenate([part.start for part in parts]),
+        np.concatenate([part.end for part in parts]),
+        np.concatenate([part.used for part in parts]),
+    )
+
+
+def event_names(pattern: EventPattern, *, absent: bool = False) -> tuple[str, ...]:
+    """The variables of a solution; with ``absent`` also those of what must not be there."""
+    events = declared_events(pattern, absent=absent)
     return tuple(dict.fromkeys(name.name for each in events for name in visible(lowered(each.pattern))))
 
 
@@ -208,6 +219,8 @@ class PlacedPattern:
     place: int | None
     names: tuple[str, ...]
     certain: frozenset[str]
+    restricted: tuple[str, ...]
+    """The variables of all its events, those under NOT too: what is passed down restricts them all."""
 
     @property
     def sides(self) -> tuple[PlacedPattern, PlacedPattern]:
@@ -233,12 +246,13 @@ def placed_pattern(pattern: EventPattern, places: Iterator[int]) -> PlacedPatter
             parts = (first, placed_pattern(right, places))
         case _:
             assert_never(pattern)
-    return PlacedPattern(pattern, parts, absent, place, event_names(pattern), certain_names(pattern))
+    names, certain = event_names(pattern), certain_names(pattern)
+    return PlacedPattern(pattern, parts, absent, place, names, certain, event_names(pattern, absent=True))
 
 
 def _below(contexts: Contexts, right: Composites, second: PlacedPattern, first: PlacedPattern) -> Contexts:
     """The contexts of the left side of SEQ: before the right side, and compatible with it."""
-    names = tuple(name for name in first.names if name in contexts.names or name in second.names)
+    names = tuple(name for name in first.restricted if name in contexts.names or name in second.names)
     ids = np.zeros((len(right), len(names)), np.int32)
     for at, name in enumerate(names):
         if name in contexts.names:

@@ -54,7 +54,7 @@ from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_views import Told, match_view
 from spaseq.windowed.groups import GroupView
 from spaseq.windowed.inputs import Input, window_triples
-from spaseq.windowed.named_graphs import alternatives, outside_graphs
+from spaseq.windowed.named_graphs import outside_graphs, with_listed_graphs
 from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
 from spaseq.windowed.report import outer_operators
 from spaseq.windowed.timed import Ids, TimedRows
@@ -139,6 +139,8 @@ class ViewBuilder:
 
     def build(self, pattern: Pattern) -> View:
         """The view of a whole pattern."""
+        if self._query.named_graphs is not None:
+            pattern = with_listed_graphs(pattern, self._query.named_graphs)
         return self._view(outside_graphs(pattern, self._knowledge.names), self._default)
 
     def surroundings(self, source: ActiveGraph) -> EvaluationScope:
@@ -197,7 +199,7 @@ class ViewBuilder:
                 }
                 return ConstantView(columns, len(rows), self._count)
             case Graph(name, inner):
-                return self._graph(pattern, name, inner, source)
+                return self._graph(pattern, name, inner)
             case Group(inner, keys, aggregates):
                 return self._group(inner, keys, aggregates, source)
             case OrderBy(inner):  # without LIMIT, the order inside a query has no meaning
@@ -453,11 +455,9 @@ class ViewBuilder:
             view = ProjectView(view, dict(zip(kept, kept, strict=True)))
         return GroupView(view, names, tuple(operands), self._evaluator, self._count)
 
-    def _graph(self, pattern: Graph, name: Node, inner: Pattern, source: ActiveGraph) -> View:
+    def _graph(self, pattern: Graph, name: Node, inner: Pattern) -> View:
         if isinstance(name, Constant) and name.term in self._windows:
             return self._view(inner, ActiveGraph((self._windows[name.term],)))
-        if isinstance(name, Var) and self._query.named_graphs is not None:
-            return self._view(alternatives(name, inner, self._query.named_graphs), source)
         if any(isinstance(part, Graph) for part in parts(inner)):
             raise _NotFollowed("a window inside a background graph")
         return self._background(pattern)

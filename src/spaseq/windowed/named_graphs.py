@@ -35,6 +35,24 @@ def outside_graphs(node: Any, graphs: Sequence[str], around: Constant | None = N
             return node
 
 
+def with_listed_graphs(node: Any, graphs: Sequence[str]) -> Any:
+    """A pattern in which every ``GRAPH ?g`` ranges over some graphs, those in EXISTS too."""
+    match node:
+        case Graph(Var() as name, inner):
+            return alternatives(name, with_listed_graphs(inner, graphs), graphs)
+        case tuple():
+            return tuple(with_listed_graphs(part, graphs) for part in node)
+        case Constant() | Var() | Bgp() | Values() | EventMatch():
+            return node
+        case _ if is_dataclass(node) and not isinstance(node, type):
+            changed = {
+                item.name: with_listed_graphs(getattr(node, item.name), graphs) for item in fields(node)
+            }
+            return replace(node, **changed)
+        case _:
+            return node
+
+
 def _has_match(pattern: Pattern) -> bool:
     return any(isinstance(part, EventMatch) for part in parts(pattern))
 

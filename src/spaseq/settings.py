@@ -107,6 +107,14 @@ class Settings:
         2,
         "rows of window views after which the order of their joins is looked at for the first time",
     )
+    taken_back_rows: int = _threshold(
+        1 << 6, 2, "rows of a window view that take back others, from which both are dropped"
+    )
+    vain_pairs: int = _threshold(
+        1 << 16,
+        2,
+        "pairs of rows that joins over windows look at in vain before fewer evaluations are handled at a time",
+    )
     joined_pairs: int = _threshold(1 << 20, 2, "pairs of solutions that a join over time looks at together")
     policy_instants: int = _threshold(
         1 << 10, 2, "instants of an EP-SPARQL query under a policy that are looked at together"

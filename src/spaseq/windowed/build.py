@@ -42,7 +42,7 @@ from spaseq.algebra.patterns import (
     Union,
     Values,
 )
-from spaseq.algebra.scope import expression_variables, in_scope, lowered, pattern_expressions
+from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope, lowered, pattern_expressions
 from spaseq.algebra.windows import WindowQuery
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import parts
@@ -174,12 +174,12 @@ class ViewBuilder:
         if not self._incremental:
             raise _NotFollowed("incremental evaluation is switched off")
         match pattern:
-            case Bgp(triples):
-                return self._bgp(triples, [], source)
+            case Bgp():
+                return self._joined([pattern], [], source)
             case Filter(inner, condition):
                 return self._filter(inner, conjuncts(condition), source)
             case Join(left, right):
-                return self._conjunction([*self._operands(left, source), *self._operands(right, source)], [])
+                return self._joined([left, right], [], source)
             case LeftJoin(left, right, condition):
                 return self._optional(left, right, condition, source)
             case Union(left, right):
@@ -246,16 +246,10 @@ class ViewBuilder:
 
     # --- triples --------------------------------------------------------------------------------
 
-    def _bgp(self, triples: Sequence[TriplePattern], filters: list[Expression], source: ActiveGraph) -> View:
-        """The join of all triple patterns, connected ones first; filters run as soon as their variables are there."""
-        # A path of unbounded length is evaluated anew by itself; what it joins with is followed.
-        waiting = [
-            self._view(Bgp((triple,)), source)
-            if len(triples) > 1 and triple.is_path
-            else self._triple(triple, source)
-            for triple in triples
-        ]
-        found = self._conjunction(waiting, filters)
+    def _joined(self, patterns: Sequence[Pattern], filters: list[Expression], source: ActiveGraph) -> View:
+        """The join of some patterns, triple by triple; filters run as soon as their variables are there."""
+        operands = [view for pattern in patterns for view in self._operands(pattern, source)]
+        found = self._conjunction(operands, filters)
         hidden = [name for name in found.names if name.startswith(_HIDDEN)]
         if hidden:
             kept = [name for name in found.names if name not in hidden]
@@ -263,10 +257,22 @@ class ViewBuilder:
         return found
 
     def _operands(self, pattern: Pattern, source: ActiveGraph) -> list[View]:
-        """The views that a pattern joins, if it is a join."""
-        if isinstance(pattern, Join):
-            return [*self._operands(pattern.left, source), *self._operands(pattern.right, source)]
-        return [self._view(pattern, source)]
+        """The views that a pattern joins: those of its triple patterns, or else its own."""
+        match pattern:
+            case Bgp(triples):
+                # A path of unbounded length is evaluated anew by itself; what it joins with is followed.
+                return [
+                    self._view(Bgp((triple,)), source)
+                    if len(triples) > 1 and triple.is_path
+                    else self._triple(triple, source)
+                    for triple in triples
+                ]
+            case Join(left, right):
+                return [*self._operands(left, source), *self._operands(right, source)]
+            case Graph(Constant(term), inner) if term in self._windows and isinstance(inner, (Bgp, Join)):
+                return self._operands(inner, ActiveGraph((self._windows[term],)))
+            case _:
+                return [self._view(pattern, source)]
 
     def _conjunction(self, parts: Sequence[View], filters: list[Expression]) -> View:
         """The join of several views; filters that it checks are taken out."""
@@ -317,7 +323,7 @@ class ViewBuilder:
             return {name: table.columns.get(name, unbound) for name in names}
 
         names = in_scope(pattern)
-        return BackgroundView(names, solutions, self._knowledge, self._count)
+        return BackgroundView(names, certainly_bound(pattern), solutions, self._knowledge, self._count)
 
     def _path(self, subject: Node, path: object, obj: Node, source: ActiveGraph) -> View:
         """A path of bounded length as joins and unions of its links, each solution as often as SPARQL has it."""
@@ -373,9 +379,7 @@ class ViewBuilder:
         exists = [each for each in conditions if has_exists(each)]
         for condition in exists:
             self._check_exists(condition)
-        view = (
-            self._bgp(inner.triples, plain, source) if isinstance(inner, Bgp) else self._view(inner, source)
-        )
+        view = self._joined([inner], plain, source)
         for condition in plain:
             view = FilterView(view, condition, self._evaluator)
         for condition in exists:

@@ -21,7 +21,7 @@ from spaseq.model.packing import Damaged
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.pair_join import PairJoin
-from spaseq.windowed.timed import Longs, TimedRows
+from spaseq.windowed.timed import Longs, TimedRows, stacked
 from spaseq.windowed.views import View
 
 GAIN: Final = 2.0
@@ -150,8 +150,8 @@ class ConjunctionView(View):
 
     def _step(self, period: Period) -> TimedRows:
         new = [part.step(period) for part in self._parts]
-        self._look(period)
         self._seen += sum(map(len, new))
+        self._look(period, new)
         rows = new[self.order[0]]
         for join, conditions, part in zip(self._joins, self._checked, self.order[1:], strict=True):
             rows = self._holding(join.step(rows, new[part], period), conditions)
@@ -163,14 +163,14 @@ class ConjunctionView(View):
                 rows = rows.take(self._evaluator.holds(condition, rows.columns, len(rows)))
         return rows
 
-    def _look(self, period: Period) -> None:
-        """Change the order if there is a much better one; looked for each time the rows have doubled."""
+    def _look(self, period: Period, new: Sequence[TimedRows]) -> None:
+        """Change the order if there is a much better one for old and new rows; looked for each time these have doubled."""
         if self._seen < max(2 * self._looked, settings().ordered_rows):
             return
         self._looked = self._seen
         low = np.array([each[0] for each in period.low], np.int64)
         held = self._held(low)
-        known = [Statistics.of(rows) for rows in held]
+        known = [Statistics.of(stacked(each)) for each in zip(held, new, strict=True)]
         order = best_order(known)
         if cost(order, known) * GAIN < cost(self.order, known):
             self.reorder(order, held, low)

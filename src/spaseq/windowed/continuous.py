@@ -55,6 +55,8 @@ class ContinuousQuery(Keeper):
         self._told = 0
         """How many events it was told of."""
         self._evaluations = Evaluations(query.windows, query.report)
+        self._turnovers = 1
+        """How often windows may change all their contents in what is handled at a time: joins look at all rows of that together."""
         builder = ViewBuilder(
             query, dictionary, knowledge, incremental=incremental, tells_events=self.tells_events
         )
@@ -138,8 +140,11 @@ class ContinuousQuery(Keeper):
         period = self._evaluations.step(arrived, now)
         first = 0
         while first < len(period):
-            last = min(first + self._slice(), len(period))
-            yield self._evaluated(period.part(first, last))
+            last = min(first + self._slice(), period.turned_over(first, self._turnovers))
+            part = period.part(first, last)
+            yield self._evaluated(part)
+            vain = part.pairs.vain > part.pairs.kept + settings().vain_pairs
+            self._turnovers = max(self._turnovers // 2, 1) if vain else 2 * self._turnovers
             first = last
 
     def _slice(self) -> int:

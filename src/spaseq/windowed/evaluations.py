@@ -8,7 +8,7 @@ of positions per window.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -34,6 +34,14 @@ Mask = npt.NDArray[np.bool_]
 _NOTHING: Final = np.zeros(0, np.int64)
 
 
+@dataclass(slots=True)
+class Pairs:
+    """How many pairs of rows joins have looked at in vain: they were never there together."""
+
+    vain: int = 0
+    kept: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Period:
     """Some evaluations in a row: their instants, and the contents of every window as a range of positions."""
@@ -47,6 +55,7 @@ class Period:
     """How many evaluations at the same instant came before each: counted windows may close several times at one."""
     low: tuple[Longs, ...]
     high: tuple[Longs, ...]
+    pairs: Pairs = field(default_factory=Pairs)
 
     def __len__(self) -> int:
         return len(self.instants)
@@ -58,6 +67,19 @@ class Period:
             self.first + first, self.instants[cut], self.starts[cut], self.numbers[cut],
             tuple(low[cut] for low in self.low), tuple(high[cut] for high in self.high),
         )  # fmt: skip
+
+    def turned_over(self, first: int, times: int) -> int:
+        """The evaluation at which some window has changed all of its contents so often since another one; or their number."""
+        found = len(self)
+        for low, high in zip(self.low, self.high, strict=True):
+            at = first
+            for _ in range(times):
+                gone = np.searchsorted(low, high[at])
+                at = int(max(gone, np.searchsorted(high, high[at], side="right")))
+                if at >= found:
+                    break
+            found = min(found, max(at, first + 1))
+        return found
 
     def entering(self, window: int, positions: Longs) -> Longs:
         """The first of these evaluations, counted from 0, at which the range of a window reaches each position."""

@@ -70,6 +70,9 @@ class PairJoin(Keeper):
         there = np.ones(len(since), np.bool_)
         for window, low in enumerate(period.low):
             there &= low[since - period.first] <= ends[:, window]
+        kept = int(np.count_nonzero(there & (rows.weight[pairs[0]] > 0) & (table.weight[pairs[1]] > 0)))
+        period.pairs.kept += kept
+        period.pairs.vain += len(there) - kept
         return self._merged(rows, table, pairs, since, ends, there)
 
     def _pairs(self, rows: TimedRows, table: RowTable) -> tuple[tuple[Rows, Rows], Longs, Longs]:

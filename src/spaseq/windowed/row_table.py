@@ -29,6 +29,8 @@ class RowTable(Keeper):
         self._index = KeyIndex()
         self._kept = 0
         self._count = 0
+        self._taken_back = 0
+        """How many rows take back others, since these were last set off against each other."""
 
     def __len__(self) -> int:
         return self._count
@@ -45,6 +47,7 @@ class RowTable(Keeper):
         ):  # fmt: skip
             column[first : first + more] = values
         self._count += more
+        self._taken_back += int(np.count_nonzero(rows.weight < 0))
         self._index.add(keys_of(ids[:, self._key]), first)
 
     def rows(self, low: Longs) -> TimedRows:
@@ -76,7 +79,8 @@ class RowTable(Keeper):
 
     def forget(self, period: Period) -> None:
         """Drop what has left, and what was taken back, when that may be half of all."""
-        if self._count <= 2 * self._kept + settings().forgotten_rows:
+        many = self._count > 2 * self._kept + settings().forgotten_rows
+        if not many and self._taken_back <= self._kept // 2 + settings().taken_back_rows:
             return
         last = np.array([low[-1] for low in period.low], np.int64)
         ids, weight = self.ids[: self._count], self.weight[: self._count]
@@ -95,7 +99,7 @@ class RowTable(Keeper):
             kept = np.sort(order[starts][sums != 0])
         self.ids, self.weight, self.since, self.ends = ids[kept], weight[kept], since[kept], ends[kept]
         self.rebuild()
-        self._kept = self._count
+        self._kept, self._taken_back = self._count, 0
 
     def trim(self) -> None:
         """Give up spare room."""

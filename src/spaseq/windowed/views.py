@@ -100,12 +100,13 @@ class BackgroundView(View):
     def __init__(
         self,
         names: Sequence[str],
+        certain: frozenset[str],
         solutions: Callable[[], Mapping[str, Ids]],
         knowledge: Knowledge,
         windows: int,
     ) -> None:
-        self.names, self._solutions, self._knowledge = tuple(names), solutions, knowledge
-        self.certain = frozenset[str]()
+        self.names, self.certain = tuple(names), certain
+        self._solutions, self._knowledge = solutions, knowledge
         self._windows = windows
         self._version = -1
         self._ids = np.zeros((0, len(self.names)), np.int32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_whatever_order_is_chosen_the_answers_are_the_same(
     """Another order at random after every few rows, with windows that expire in between, and snapshots."""
     chance, orders = random.Random(seed), set()
 
-    def look(self: ConjunctionView, period: Period) -> None:
+    def look(self: ConjunctionView, period: Period, _: object) -> None:
         low = np.array([each[0] for each in period.low], np.int64)
         order = tuple(chance.sample(range(3), 3))
         orders.add(order)
@@ -111,3 +112,26 @@ def test_a_large_join_in_the_middle_is_avoided(monkeypatch: pytest.MonkeyPatch) 
         for each in events(80):
             list(engine.push(each))
     assert made[0][0] == 2  # the pattern of the rare links
+
+
+def test_patterns_without_a_common_variable_are_joined_last() -> None:
+    """Three kinds of things in the background, each known by one triple of the window: not all combinations of them."""
+    things = frozenset(
+        Triple(NamedNode(f"{EX}{kind}{number}"), NamedNode(f"{EX}type"), NamedNode(EX + kind))
+        for kind in "abc"
+        for number in range(300)
+    )
+    query = compile_query(
+        """PREFIX : <http://ex.org/> SELECT * FROM :g FROM STREAM :s [RANGE 1s STEP 1s]
+        WHERE { ?a :type :a . ?b :type :b . ?c :type :c . { ?x :p ?a } { ?x :q ?b } { ?x :r ?c } }""",
+        "rsepql",
+    )
+    given = [event(time, "x", "pqr"[time % 3], f"{'abc'[time % 3]}{time % 7}") for time in range(300)]
+    given += [event(300, "x", predicate, f"{kind}1") for predicate, kind in zip("pqr", "abc", strict=True)]
+    tracemalloc.start()
+    engine = Engine(query, knowledge={f"{EX}g": things}, compile_kernels=False)
+    found = [*engine.push(given), *engine.finish()]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(found) == 1
+    assert peak < 300_000_000  # all combinations are 27 million rows

@@ -25,7 +25,6 @@ from spaseq.windowed.event_traces import traced
 from spaseq.windowed.inputs import EventInput, Input
 from spaseq.windowed.report import Reported, Reporter, outer_operators
 
-
 MOST: Final = 1 << 20
 """As good as any number of turnovers."""
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from pyoxigraph import Triple, parse
+from pyoxigraph import RdfFormat, Triple, parse
 
+from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
+from spaseq.temporal.instants import parse_date_time
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "citybench"
 BASE = "http://www.insight-centre.org/dataset/"
@@ -50,6 +53,17 @@ def graphs() -> dict[str, frozenset[Triple]]:
 def file_of(stream: str) -> Path:
     """The file of a stream."""
     return FOLDER / f"{stream.removeprefix(BASE + 'SampleEventService#')}.nq.gz"
+
+
+def events_of(stream: str) -> list[GraphEvent]:
+    """The events of a stream, in order."""
+    graphs: dict[object, tuple[int, set[Triple]]] = {}
+    for quad in parse(gzip.decompress(file_of(stream).read_bytes()), format=RdfFormat.N_QUADS):
+        if quad.predicate.value.endswith("#generatedAtTime"):
+            graphs[quad.subject] = parse_date_time(quad.object.value), set()
+        else:
+            graphs[quad.graph_name][1].add(quad.triple)
+    return [GraphEvent(stream, time, frozenset(triples)) for time, triples in graphs.values()]
 
 
 def digest(matches: Iterable[Match]) -> tuple[int, str]:

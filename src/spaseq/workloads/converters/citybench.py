@@ -23,6 +23,8 @@ SERVICE: Final = "http://www.insight-centre.org/dataset/SampleEventService#"
 SENSORS: Final = "http://www.insight-centre.org/dataset/SensorRepository"
 EVENTS: Final = "http://www.insight-centre.org/dataset/"
 SSN, SAO = "http://purl.oclc.org/NET/ssnx/ssn#", "http://purl.oclc.org/NET/sao/"
+NEXT = "next"
+"""In place of an object: the subject that is described next."""
 CT: Final = "http://www.insight-centre.org/citytraffic#"
 TRAFFIC: Final = "aarhus_traffic_selected_2months.csv.gz"
 SEGMENTS, GARAGES = "aarhus_traffic_segments.csv", "aarhus_parking_garages.csv"
@@ -32,7 +34,8 @@ EVENT_FILES: Final = {
     "cultural": "aarhus_CulturalEvents.n3.gz",
     "library": "aarhus_LibraryEvents.n3.gz",
 }
-ROADS, PARKS, AIR = ("182955", "158505"), ("BRUUNS", "KALKVAERKSVEJ"), ("158505", "182955")
+ROADS, PARKS = ("182955", "158505", "186979"), ("BRUUNS", "KALKVAERKSVEJ", "SKOLEBAKKEN")
+AIR: Final = ("158505", "182955")
 GASES: Final = {"ozone": "Ozone", "carbon_monoxide": "CarbonMonoxide", "nitrogen_dioxide": "NitrogenDioxide"}
 USER_STARTS: Final = "2014-09-01T05:00:00Z"
 KEPT_EVENTS: Final = 12
@@ -43,7 +46,7 @@ Timed = Iterator[tuple[int, str, list[Described]]]
 
 
 def produce(dataset: str, data: Path, selection: Selection) -> Production:
-    """Traffic on two segments, two garages, the air at two places, the weather and a user's positions."""
+    """Traffic on three segments, three garages, the air at two places, the weather and a user's positions."""
     streams = [f"AarhusTrafficData{road}" for road in ROADS]
     streams += [f"AarhusParkingData{garage}" for garage in PARKS]
     streams += [f"AarhusPollutionData{place}" for place in AIR]
@@ -93,8 +96,11 @@ def _events(data: Path, selection: Selection) -> Iterator[StreamEvent]:
         graph = f"<http://example.org/citybench/event/{number}>"
         text = event_text(graph, clock.stamp(instant), ())
         for place, each in enumerate(said):
-            subject = f"<http://example.org/citybench/observation/{number}-{place}>"
-            text += "".join([f"{subject} {predicate} {obj} {graph} .\n" for predicate, obj in each])
+            subject, following = (
+                f"<http://example.org/citybench/observation/{number}-{which}>" for which in (place, place + 1)
+            )
+            for predicate, obj in each:
+                text += f"{subject} {predicate} {following if obj == NEXT else obj} {graph} .\n"
         yield StreamEvent(stream, text)
 
 
@@ -143,13 +149,16 @@ def _weather(data: Path) -> Timed:
 def _user(data: Path) -> Timed:
     stream, start = "UserLocationService", instant_ms(USER_STARTS)
     for number, row in enumerate(rows(data, USER)):
+        position: Described = tuple(_position(row["latitude"], row["longitude"]))
+        # The benchmark's observation has a value with a position; ours has the position itself, too.
         said: Described = (
             (A, f"<{SSN}Observation>"),
             (f"<{SSN}observedBy>", f"<{SERVICE}{stream}>"),
-            (f"<{CT}hasLatitude>", decimal(f"{float(row['latitude']):.6f}")),
-            (f"<{CT}hasLongitude>", decimal(f"{float(row['longitude']):.6f}")),
+            (f"<{SSN}observedProperty>", _property(stream, "Location")),
+            (f"<{SAO}hasValue>", NEXT),
+            *position,
         )
-        yield start + 60_000 * number, stream, [said]
+        yield start + 60_000 * number, stream, [said, position]
 
 
 def _sensors(data: Path) -> Iterator[Subject]:
@@ -174,7 +183,11 @@ def _sensors(data: Path) -> Iterator[Subject]:
 
 def _node(stream: str, latitude: str, longitude: str) -> Iterator[Subject]:
     node = f"<{SERVICE}{stream}-node>"
-    yield _place(stream), [(f"<{CT}hasFirstNode>", node)]
+    start = [
+        (f"<{CT}hasStart{which}>", decimal(f"{float(degrees):.6f}"))
+        for which, degrees in (("Latitude", latitude), ("Longitude", longitude))
+    ]
+    yield _place(stream), [(f"<{CT}hasFirstNode>", node), *start]
     yield node, _position(latitude, longitude)
 
 

@@ -7,6 +7,7 @@ It writes a report as JSON and as text, and ends with status 1 if anything diffe
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import json
 import os
@@ -347,6 +348,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help="where data is written; default: a temporary folder")
     parser.add_argument("--json", type=Path, help="where the report goes as JSON")
     options = parser.parse_args()
+    gc.disable()  # millions of rows would be looked through again and again, and nothing here makes a cycle
     results = []
     with tempfile.TemporaryDirectory(prefix="spaseq-scale-", dir=options.folder) as folder:
         for name in options.sections:

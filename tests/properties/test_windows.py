@@ -30,7 +30,7 @@ from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
 from spaseq.planner import compile_query
 from spaseq.planner.distribution import RouteUnit
-from spaseq.reference.continuous import answer_at, window_answers
+from spaseq.reference.continuous import Matching, answer_at, window_answers
 from spaseq.reference.evaluations import Evaluation, evaluations
 from spaseq.reference.sparql import Solution
 from spaseq.testing import Host, reference_host
@@ -57,9 +57,10 @@ def test_every_answer_is_what_a_store_gives_over_the_contents(scenario: WindowSc
     """The text of the query, with GRAPH for WINDOW, over a store that holds the windows as named graphs."""
     query = compile_windows(scenario.query)
     text = _as_sparql(scenario.query)
+    matching = Matching(query, list(scenario.events), scenario.knowledge)
     for evaluation in evaluations(query, scenario.events):
         expected = _asked(text, _store(query, evaluation, scenario.knowledge))
-        found = answer_at(query, evaluation, scenario.knowledge)
+        found = [each.solution for each in answer_at(query, evaluation, scenario.knowledge, matching)]
         assert bool(found) == expected if isinstance(expected, bool) else _bag(found) == expected
 
 

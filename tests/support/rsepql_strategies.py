@@ -23,6 +23,7 @@ from spaseq.languages.rsepql.tree import (
     ReportClause,
     RsepqlQuery,
     StreamClause,
+    calls,
     clauses,
 )
 from spaseq.syntax import ast
@@ -93,7 +94,8 @@ class _Maker(Maker):
             name = self.one_of(("E", "Post", "n", "A_")) + str(number)
             pattern = self.group(1)
             read = (clause for clause, _ in clauses(pattern) if isinstance(clause, ast.GraphClause))
-            if not any(clause.name in windows for clause in read):
+            timed = any(call.name in ("NOW", "TIMESTAMP") for call in calls(pattern))
+            if not timed and not any(clause.name in windows for clause in read):
                 found.append(EventClause(self.one_of(windows), True, pattern, name))
         self.windows, self.events = windows, found
         return found

@@ -54,7 +54,7 @@ def window_scenarios(
     """
     odd = not portable and draw(st.sampled_from((False, False, True)))
     origin = draw(st.sampled_from((0, 0, -7, 1_000_000_001)))
-    query = _Drawing(draw, origin, portable=portable, paths=paths, limits=limits).query()
+    query = Drawing(draw, origin, portable=portable, paths=paths, limits=limits).query()
     terms = (*KEYS, *KEYS, *PLAIN, *(ODD if odd else ()))
     least = 0 if draw(st.sampled_from(range(8))) == 7 else min(4, most_events)
     events = tuple(
@@ -92,8 +92,8 @@ class _Window:
     """Empty for a window of the default graph."""
 
 
-class _Drawing:
-    """Draws one query."""
+class Drawing:
+    """Draws one query over windows."""
 
     def __init__(self, draw: st.DrawFn, origin: int, *, portable: bool, paths: bool, limits: bool) -> None:
         self.draw = draw

@@ -1,27 +1,32 @@
-"""The answers of a query over windows of a finite input (semantics 3.3 and 3.5)."""
+"""The answers of a query over windows of a finite input (semantics 3.3, 3.5, 4.4 and 4.5)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from functools import partial, reduce
 from itertools import chain
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from pyoxigraph import Literal, NamedNode, Triple
 
+from spaseq.algebra.event_patterns import Consumption, EventPattern
 from spaseq.algebra.events import AskForm, ConstructForm, SelectForm
 from spaseq.algebra.expressions import Call, Constant, FunctionCall, Term, Var
-from spaseq.algebra.patterns import Distinct, Graph, Join, Pattern, Union, Values
+from spaseq.algebra.patterns import Distinct, EventMatch, Graph, Join, Pattern, Union, Values
+from spaseq.algebra.scope import visible
+from spaseq.algebra.visibility import every_pattern
 from spaseq.algebra.windows import Emission, WindowQuery
 from spaseq.errors import InvalidArgument, Span, listed
 from spaseq.model.events import GraphEvent
-from spaseq.model.matches import Match, Numbering, match_identity, match_key
+from spaseq.model.matches import Match, MatchedEvent, Numbering, match_identity, match_key
 from spaseq.reference.answers import constructed
 from spaseq.reference.contents import Held
 from spaseq.reference.evaluations import Evaluation, evaluations
+from spaseq.reference.event_patterns import Found, Used, WindowContents, matched
 from spaseq.reference.lexical import TIMESTAMP
+from spaseq.reference.provenance import ORIGIN, with_origin
 from spaseq.reference.sparql import EMPTY, Function, Knowledge, Solution, bag, unwrap
 from spaseq.temporal.instants import XSD, format_instant
 
@@ -31,33 +36,107 @@ DEFAULT, BACKGROUND = "default", "background"
 """The active graph outside of GRAPH and WINDOW, and inside a background graph."""
 
 
+class Answer(NamedTuple):
+    """A solution, and the events that the solution of MATCH is made of that it comes from, if that is defined."""
+
+    solution: Solution
+    events: tuple[MatchedEvent, ...] = ()
+
+
 def window_answers(
     query: WindowQuery, events: Iterable[GraphEvent], knowledge: Knowledge = EMPTY, normal_text: str = ""
 ) -> list[Match]:
     """All that is reported, in order. Blank nodes of different events must be different already."""
     known = {name: frozenset(graph) for name, graph in knowledge.items()}
     _require(query, known)
+    known_events = list(events)
+    matching = Matching(query, known_events, known)
     lines = _Lines(query, normal_text)
-    before: list[Solution] = []
-    for evaluation in evaluations(query, events):
-        answer = answer_at(query, evaluation, known)
+    before: list[Answer] = []
+    for evaluation in evaluations(query, known_events):
+        answer = answer_at(query, evaluation, known, matching)
         lines.report(evaluation, answer, before)
         before = answer
     return lines.found
 
 
-def answer_at(query: WindowQuery, evaluation: Evaluation, knowledge: Knowledge) -> list[Solution]:
+class Matching:
+    """The solutions of every MATCH, evaluation by evaluation; what one used is gone for it at all later ones (4.5)."""
+
+    def __init__(self, query: WindowQuery, events: list[GraphEvent], knowledge: Knowledge) -> None:
+        self._query, self._knowledge = query, knowledge
+        patterns = (part.events for part in every_pattern(query.pattern) if isinstance(part, EventMatch))
+        self._gone: dict[EventPattern, frozenset[Used]] = dict.fromkeys(patterns, frozenset())
+        self._events = events
+        self._numbers = {id(event): number for number, event in enumerate(events)}
+
+    def at(self, evaluation: Evaluation) -> dict[EventPattern, Found]:
+        """The solutions at the next evaluation."""
+        query = self._query
+        held = dict(zip((window.name for window in query.windows), evaluation.held, strict=True))
+        named, now = _named(query, self._knowledge), _now(evaluation)
+        found = {}
+        for pattern, gone in self._gone.items():
+            contents = WindowContents(
+                held,
+                self._knowledge,
+                self._numbers,
+                gone,
+                lambda inner: _grounded(inner, BACKGROUND, frozenset(held), named, now, {}),
+            )
+            found[pattern] = matched(pattern, contents)
+            if query.consumption is not Consumption.NONE:
+                self._gone[pattern] = gone.union(*(made.used for made in found[pattern].values()))
+        return found
+
+    def origins(self, found: Found) -> list[tuple[MatchedEvent, ...]]:
+        """The events of each solution, in order of time."""
+        return [
+            tuple(
+                MatchedEvent(part.name, event.stream, event.time, event.name)
+                for part in made.parts
+                for event in (self._events[part.number],)
+            )
+            for made in found.values()
+        ]
+
+
+def _named(query: WindowQuery, knowledge: Knowledge) -> Iterable[str]:
+    return sorted(knowledge) if query.named_graphs is None else query.named_graphs
+
+
+def _now(evaluation: Evaluation) -> Literal:
+    return Literal(format_instant(evaluation.instant), datatype=NamedNode(XSD + "dateTime"))
+
+
+def answer_at(
+    query: WindowQuery, evaluation: Evaluation, knowledge: Knowledge, matching: Matching
+) -> list[Answer]:
     """What SPARQL gives over the contents of one evaluation, as a bag in its order."""
     held = dict(zip((window.name for window in query.windows), evaluation.held, strict=True))
+    matches = matching.at(evaluation)
     default = [event for name in query.default_windows for event in held[name]]
     triples = _merged(default).union(*(knowledge[name] for name in query.default_graphs))
     graphs = {**knowledge, **{WINDOW + name: _merged(own) for name, own in held.items()}}
     events = {DEFAULT: default, BACKGROUND: [], **held}
     times: dict[str, Function] = {TIMESTAMP + name: partial(_latest, own) for name, own in events.items()}
-    named = sorted(knowledge) if query.named_graphs is None else query.named_graphs
-    now = Literal(format_instant(evaluation.instant), datatype=NamedNode(XSD + "dateTime"))
-    pattern: Pattern = _grounded(query.pattern, DEFAULT, frozenset(held), named, now)
-    return bag(pattern, triples, graphs, times)
+    marked = with_origin(query.pattern) if isinstance(query.form, SelectForm) else None
+    named, now = _named(query, knowledge), _now(evaluation)
+    tables = {each: _table(each, found, origin=marked is not None) for each, found in matches.items()}
+    pattern: Pattern = _grounded(marked or query.pattern, DEFAULT, frozenset(held), named, now, tables)
+    answer = bag(pattern, triples, graphs, times)
+    if marked is None:
+        return [Answer(solution) for solution in answer]
+    (found,) = matches.values()
+    origins = matching.origins(found)
+    return [Answer(solution, origins[int(solution.pop(ORIGIN).value)]) for solution in answer]
+
+
+def _table(pattern: EventPattern, found: Found, *, origin: bool) -> Values:
+    """The bag of solutions of a MATCH, with the number of each if that is asked for."""
+    variables = (*visible(EventMatch(pattern)), *((Var(ORIGIN),) if origin else ()))
+    rows = [{**dict(timed.mapping), ORIGIN: Literal(number)} for number, timed in enumerate(found)]
+    return Values(variables, tuple(tuple(row.get(each.name) for each in variables) for row in rows))
 
 
 def _merged(held: Held) -> frozenset[Triple]:
@@ -72,11 +151,20 @@ def _latest(held: Held, *triple: Term) -> Term | None:
     return Literal(format_instant(max(times)), datatype=NamedNode(XSD + "dateTime")) if times else None
 
 
-def _grounded(node: Any, active: str, windows: frozenset[str], named: Iterable[str], now: Literal) -> Any:
-    """The pattern as one of plain SPARQL: with the names of the dataset, the instant, and `timestamp` by active graph."""
+def _grounded(
+    node: Any,
+    active: str,
+    windows: frozenset[str],
+    named: Iterable[str],
+    now: Literal,
+    matches: Mapping[EventPattern, Values],
+) -> Any:
+    """The pattern as one of plain SPARQL: with the names of the dataset, the instant, the solutions of MATCH, and `timestamp`
+    by active graph.
+    """
 
     def within(part: Any, active: str = active) -> Any:
-        return _grounded(part, active, windows, named, now)
+        return _grounded(part, active, windows, named, now, matches)
 
     match node:
         case Graph(Constant(NamedNode(value=name)), inner) if name in windows:
@@ -90,6 +178,8 @@ def _grounded(node: Any, active: str, windows: frozenset[str], named: Iterable[s
                 for name in named
             ]
             return reduce(Union, choices) if choices else Join(Values((variable,), ()), inner)
+        case EventMatch(events):
+            return matches[events]
         case Distinct(inner):
             return Distinct(within(inner))  # REDUCED, too: which duplicates it may keep is left open
         case Call("NOW"):
@@ -130,16 +220,25 @@ def _graphs(node: Any) -> Iterable[str]:
 # --- what is reported (3.5) ---------------------------------------------------------------------
 
 
-def without(bag: list[Solution], other: list[Solution]) -> list[Solution]:
-    """The difference of two bags, in the order of the first."""
-    left = Counter(frozenset(solution.items()) for solution in other)
+def without(answers: list[Answer], other: list[Answer]) -> list[Answer]:
+    """The difference of two bags, in the order of the first; of equal solutions those go that are made of the same events."""
+    kept = _cancelled(answers, other, lambda each: (_key(each), each.events))
+    gone = _cancelled(other, answers, lambda each: (_key(each), each.events))
+    return _cancelled(kept, gone, _key)
+
+
+def _key(answer: Answer) -> object:
+    return frozenset(answer.solution.items())
+
+
+def _cancelled(answers: list[Answer], other: list[Answer], key: Callable[[Answer], object]) -> list[Answer]:
+    left = Counter(map(key, other))
     found = []
-    for solution in bag:
-        key = frozenset(solution.items())
-        if left[key] > 0:
-            left[key] -= 1
+    for each in answers:
+        if left[key(each)] > 0:
+            left[key(each)] -= 1
         else:
-            found.append(solution)
+            found.append(each)
     return found
 
 
@@ -152,18 +251,18 @@ class _Lines:
         self._text = normal_text
         self._numbering = Numbering()
 
-    def report(self, evaluation: Evaluation, answer: list[Solution], before: list[Solution]) -> None:
+    def report(self, evaluation: Evaluation, answer: list[Answer], before: list[Answer]) -> None:
         """What the query's operator takes of this answer and the one before."""
         match self._query.form:
             case SelectForm(items):
                 names = [item.variable.name for item in items]
-                for solution in self._taken(answer, before):
+                for solution, events in self._taken(answer, before):
                     bindings = {name: solution[name] for name in names if name in solution}
-                    self._add(evaluation, bindings)
+                    self._add(evaluation, bindings, events)
             case ConstructForm(template):
                 label = f"{evaluation.instant}-{evaluation.number}"
                 taken = enumerate(self._taken(answer, before))
-                graphs = [constructed(template, solution, f"{label}-{n}") for n, solution in taken]
+                graphs = [constructed(template, each.solution, f"{label}-{n}") for n, each in taken]
                 if triples := frozenset(chain.from_iterable(graphs)):
                     self._add(evaluation, {}, triples=triples)
             case AskForm():
@@ -178,7 +277,7 @@ class _Lines:
             case _:
                 assert_never(self._query.form)
 
-    def _taken(self, answer: list[Solution], before: list[Solution]) -> list[Solution]:
+    def _taken(self, answer: list[Answer], before: list[Answer]) -> list[Answer]:
         match self._query.emission:
             case Emission.RSTREAM:
                 return answer
@@ -193,12 +292,13 @@ class _Lines:
         self,
         evaluation: Evaluation,
         bindings: Solution,
+        events: tuple[MatchedEvent, ...] = (),
         triples: frozenset[Triple] | None = None,
         boolean: bool | None = None,
     ) -> None:
         identity = self._identity(evaluation, bindings)
         self.found.append(
-            Match(evaluation.instant, evaluation.start, bindings, (), triples, identity, boolean=boolean)
+            Match(evaluation.instant, evaluation.start, bindings, events, triples, identity, boolean=boolean)
         )
 
     def _identity(self, evaluation: Evaluation, bindings: Solution) -> str:

@@ -64,6 +64,11 @@ def check_group(group: GroupPattern) -> list[QueryError]:
     return rules.errors
 
 
+def group_scope(group: GroupPattern) -> set[str]:
+    """The variables that a group may bind."""
+    return Rules(_USE_HAVING).group(group)
+
+
 class Rules:
     """One pass over one query; ``misplaced`` is the cure for an aggregate in a wrong place."""
 

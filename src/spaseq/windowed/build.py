@@ -51,6 +51,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.conjunction import ConjunctionView
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.event_traces import TRACE
 from spaseq.windowed.event_views import Told, match_view
 from spaseq.windowed.groups import GroupView
 from spaseq.windowed.inputs import Input, window_triples
@@ -141,7 +142,7 @@ class ViewBuilder:
         """The view of a whole pattern."""
         if self._query.named_graphs is not None:
             pattern = with_listed_graphs(pattern, self._query.named_graphs)
-        return self._view(outside_graphs(pattern, self._knowledge.names), self._default)
+        return self._view(outside_graphs(pattern, self._knowledge.names, self._windows), self._default)
 
     def surroundings(self, source: ActiveGraph) -> EvaluationScope:
         """What a pattern over an active graph is evaluated in."""
@@ -250,7 +251,7 @@ class ViewBuilder:
         """The join of some patterns, triple by triple; filters run as soon as their variables are there."""
         operands = [view for pattern in patterns for view in self._operands(pattern, source)]
         found = self._conjunction(operands, filters)
-        hidden = [name for name in found.names if name.startswith(_HIDDEN)]
+        hidden = [name for name in found.names if name.startswith(_HIDDEN) and name != TRACE]
         if hidden:
             kept = [name for name in found.names if name not in hidden]
             found = ProjectView(found, dict(zip(kept, kept, strict=True)))

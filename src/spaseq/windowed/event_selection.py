@@ -173,8 +173,10 @@ class EventSelection:
                 )
             case Selected.PARTITION:
                 assert placed.pattern.key is not None
-                keyed = self._keyed[placed.pattern.key.name]
-                return pairs.take(~self._crossed(keyed, placed, contexts, pairs, left.end, after.start))
+                key = placed.pattern.key.name
+                bound = pairs.ids[:, placed.names.index(key)] != 0
+                crossed = self._crossed(self._keyed[key], placed, contexts, pairs, left.end, after.start)
+                return pairs.take(~(crossed & bound))
             case _:
                 assert_never(placed.pattern.selected)
 

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from pyoxigraph import NamedNode
 
-from spaseq.algebra.expressions import Constant, Var
+from spaseq.algebra.expressions import Constant, Term, Var
 from spaseq.algebra.patterns import Bgp, EventMatch, Graph, Join, Pattern, Union, Values
 from spaseq.columnar.needs import parts
 
 
-def outside_graphs(node: Any, graphs: Sequence[str], around: Constant | None = None) -> Any:
-    """A pattern without a MATCH inside GRAPH or WINDOW, which changes nothing for it: all else in there has its own GRAPH."""
+def outside_graphs(
+    node: Any, graphs: Sequence[str], windows: Container[Term], around: Constant | None = None
+) -> Any:
+    """A pattern without a MATCH inside GRAPH or WINDOW, which changes nothing for it: all else in there has its own GRAPH.
+
+    Nor with a WINDOW inside GRAPH: background graphs are evaluated once, windows at every evaluation.
+    """
     match node:
-        case Graph(Constant() as name, inner) if _has_match(inner):
-            return outside_graphs(inner, graphs, name)
-        case Graph(Var() as name, inner) if _has_match(inner):
-            return outside_graphs(alternatives(name, inner, graphs), graphs)
+        case Graph(Constant(term) as name, inner) if _reads_more(inner, () if term in windows else windows):
+            return outside_graphs(inner, graphs, windows, name)
+        case Graph(Var() as name, inner) if _reads_more(inner, windows):
+            return outside_graphs(alternatives(name, inner, graphs), graphs, windows)
+        case Graph(_, inner):
+            return replace(node, pattern=outside_graphs(inner, graphs, windows))
         case Bgp() if around is not None:
             return Graph(around, node)
-        case Graph() | EventMatch() | Values() | Constant() | Var():
+        case EventMatch() | Values() | Constant() | Var():
             return node
         case tuple():
-            return tuple(outside_graphs(part, graphs, around) for part in node)
+            return tuple(outside_graphs(part, graphs, windows, around) for part in node)
         case _ if is_dataclass(node) and not isinstance(node, type):
             changed = {
-                item.name: outside_graphs(getattr(node, item.name), graphs, around) for item in fields(node)
+                item.name: outside_graphs(getattr(node, item.name), graphs, windows, around)
+                for item in fields(node)
             }
             return replace(node, **changed)
         case _:
@@ -53,8 +61,13 @@ def with_listed_graphs(node: Any, graphs: Sequence[str]) -> Any:
             return node
 
 
-def _has_match(pattern: Pattern) -> bool:
-    return any(isinstance(part, EventMatch) for part in parts(pattern))
+def _reads_more(pattern: Pattern, windows: Container[Term]) -> bool:
+    """Whether a pattern has a MATCH, or reads one of some windows."""
+    return any(
+        isinstance(part, EventMatch)
+        or (isinstance(part, Graph) and isinstance(part.name, Constant) and part.name.term in windows)
+        for part in parts(pattern)
+    )
 
 
 def alternatives(name: Var, inner: Pattern, graphs: Sequence[str]) -> Pattern:

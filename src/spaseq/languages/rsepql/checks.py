@@ -25,7 +25,7 @@ from spaseq.languages.rsepql.errors import (
     WindowDeclaredTwice,
     WindowVariable,
 )
-from spaseq.languages.rsepql.tree import EventClause, RsepqlQuery, StreamClause, clauses
+from spaseq.languages.rsepql.tree import EventClause, RsepqlQuery, StreamClause, calls, clauses
 from spaseq.languages.sparql import FormUnsupported, ServiceUnsupported
 from spaseq.syntax.ast import (
     DescribeQuery,
@@ -37,7 +37,7 @@ from spaseq.syntax.ast import (
     SubSelect,
     Triples,
 )
-from spaseq.syntax.rules import check_group, check_sparql
+from spaseq.syntax.rules import check_group, check_sparql, group_scope
 
 
 def check_rsepql(query: RsepqlQuery) -> list[QueryError]:
@@ -150,6 +150,9 @@ def _events(query: RsepqlQuery) -> Iterator[QueryError]:
                     yield ServiceUnsupported(span=clause.span)
                 case _:
                     pass
+        for call in calls(event.pattern):
+            if call.name in ("NOW", "TIMESTAMP"):
+                yield MisplacedInEvent(word=f"{call.name}()", event=event.name, span=call.span)
         if consumes:
             yield from _consumable(event)
 
@@ -188,10 +191,11 @@ def _keys(pattern: EventPattern) -> Iterator[QueryError]:
 
 
 def _binds(pattern: GroupPattern, key: Var) -> bool:
-    """Whether a triple pattern over the event has the variable."""
+    """Whether a triple pattern over the event has the variable, and the pattern binds it."""
     own = (clause for clause, inside in clauses(pattern) if isinstance(clause, Triples) and not inside)
     triples = (triple for clause in own for triple in clause.triples)
-    return any(key in (triple.subject, triple.predicate, triple.object) for triple in triples)
+    found = any(key in (triple.subject, triple.predicate, triple.object) for triple in triples)
+    return found and key.name in group_scope(pattern)
 
 
 def growing(query: RsepqlQuery) -> GrowingMatch | None:

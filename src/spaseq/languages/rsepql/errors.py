@@ -161,7 +161,7 @@ class UnusedEvent(QueryError):
 
 
 class MisplacedInEvent(QueryError):
-    """The pattern of an event reads the graph of one event; windows and other events are not seen from there."""
+    """The pattern of an event reads the graph of one event; windows, other events and the evaluation's instant are not seen from there."""
 
     code = "SPQ718"
     message_template = "{word} cannot stand inside the pattern of the event `{event}`"

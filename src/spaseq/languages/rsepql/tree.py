@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from pyoxigraph import NamedNode
 
 from spaseq.algebra.event_patterns import Consumption, DeclaredEvent, EventPattern
-from spaseq.algebra.expressions import Constant
+from spaseq.algebra.expressions import Call, Constant
 from spaseq.algebra.windows import Emission, Interval, Landmark, Range, ReportPolicy
 from spaseq.errors import NOWHERE, Span
 from spaseq.syntax.ast import (
@@ -158,6 +158,19 @@ def clauses(tree: object) -> Iterator[tuple[Clause, bool]]:
             if not isinstance(node, MatchClause):
                 within = inside or isinstance(node, (GraphClause, ServiceClause))
                 stack.extend((getattr(node, item.name), within) for item in fields(node))
+
+
+def calls(tree: object) -> Iterator[Call]:
+    """The calls of built-in functions in all expressions of a pattern."""
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend(node)
+        elif is_dataclass(node) and not isinstance(node, Span):
+            if isinstance(node, Call):
+                yield node
+            stack.extend(getattr(node, item.name) for item in fields(node))
 
 
 def with_matches(node: Any, change: Callable[[EventPattern], EventPattern]) -> Any:

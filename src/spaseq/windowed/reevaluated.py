@@ -27,6 +27,7 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.temporal.instants import XSD, format_instant
 from spaseq.windowed.evaluations import Period
+from spaseq.windowed.event_traces import TRACE
 from spaseq.windowed.inputs import Input
 from spaseq.windowed.report import Reported, Reporter
 from spaseq.windowed.timed import Ids, Longs, TimedRows, lasting_changes
@@ -240,7 +241,8 @@ class ReevaluatedView(View):
             for match, view in matches.items()
         }
         self._reads_clock = reads_clock
-        self.names = in_scope(pattern)
+        told = (TRACE,) if any(TRACE in view.names for view in matches.values()) else ()
+        self.names = (*in_scope(pattern), *told)
         self.certain = certainly_bound(pattern)
         self._last = np.zeros((0, len(self.names)), np.int32)
 

@@ -52,7 +52,8 @@ class Timeline:
 
     def between(self, kind: str, first: int, last: int) -> bool:
         """Whether there is an event of a kind strictly between two times."""
-        return any(event.time < last for event in self.after(kind, first))
+        following = next(self.after(kind, first), None)
+        return following is not None and following.time < last
 
     def following(self, time: int) -> int | None:
         """The next instant that has any event."""

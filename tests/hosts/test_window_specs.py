@@ -24,7 +24,11 @@ from support.spark_trials import EVENTS, Together, event_row, matches_by_query, 
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = [case for case in load_all(SPECS, "rsepql") if case.expected is not None]
-EVERYTHING = [case for case in CASES if compile_query(case.query, "rsepql").streams[0].iri == EVERY_STREAM]
+EVERYTHING = [
+    case
+    for case in CASES
+    if compile_query(case.query, "rsepql", profile=case.profile).streams[0].iri == EVERY_STREAM
+]
 """Cases that read every stream, so they cannot share a job with others."""
 INSTANTS = [case for case in CASES if all(event.start is None for event in case.events)]
 """Cases whose events are instants, as files in micro-batches have them."""
@@ -54,7 +58,7 @@ def _together(cases: list[Case], *, late: bool = False) -> Together:
     queries, events, knowledge = {}, [], {}
     for number, case in enumerate(cases):
         mark = f"/fact{number}" if len(cases) > 1 else ""
-        query = compile_query(case.query, "rsepql", name=case.id)
+        query = compile_query(case.query, "rsepql", profile=case.profile, name=case.id)
         queries[case.id] = _own_streams(query, mark) if mark else query
         own = disordered(case.events, 5_000_000) if late else case.events
         events += [(f"{event.stream}{mark}", event) for event in own]

@@ -98,7 +98,7 @@ def findings(title: str, text: str) -> list[Diagnostic]:
             lower_query(parse_sparql(text))
             return []
         if title.startswith("rsepql:"):
-            lowered = compile_text(text, "query")
+            lowered = compile_text(text, "query", "csparql-seq" if "`csparql-seq`" in title else None)
             return [each.located(text) for each in lowered.warnings]
         if title.startswith("epsparql:"):
             compile_intervals(text, policy=Policy.RECENT if "`recent`" in title else Policy.UNRESTRICTED)

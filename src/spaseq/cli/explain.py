@@ -17,15 +17,18 @@ FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 @click.option(
     "--format", "style", type=click.Choice(FORMATS), default="text", help="How the plan is written."
 )
+@click.option(
+    "--profile", metavar="NAME", help="RSEP-QL: the plan of the query as another engine would run it."
+)
 @click.option("--output", type=click.Path(dir_okay=False), help="A file to write; default standard output.")
-def explain(query: str, style: str, output: str | None) -> None:
+def explain(query: str, style: str, profile: str | None, output: str | None) -> None:
     """Show the plan of a query; `-` reads standard input.
 
     The plan: the query rewritten, its automaton, what joins and what is stateful in each step, how it
     would be distributed and why, and warnings. `svg` is the drawn automaton alone, `html` one page with everything that needs no network.
     """
     try:
-        plan = "\n".join(each.explain(style) for each in compile_or_exit(query))
+        plan = "\n".join(each.explain(style) for each in compile_or_exit(query, None, profile))
     except InvalidArgument as error:  # a format that draws an automaton, for a query that has none
         show_problem(error)
         raise SystemExit(WRONG) from None

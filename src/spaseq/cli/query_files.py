@@ -39,18 +39,22 @@ def read_query(path: str) -> tuple[str, str]:
         raise UnreadableQuery(f"cannot read {name}: {reason}") from None
 
 
-def compile_file(path: str, language: str | None = None) -> tuple[CompiledQuery, ...]:
+def compile_file(
+    path: str, language: str | None = None, profile: str | None = None
+) -> tuple[CompiledQuery, ...]:
     """The compiled queries of a file; `UnreadableQuery` or `QueryError` says what is wrong."""
     from spaseq.planner.compiled import compile_all
 
     text, name = read_query(path)
-    return compile_all(text, language, name=name)
+    return compile_all(text, language, profile=profile, name=name)
 
 
-def compile_or_exit(path: str, language: str | None = None) -> tuple[CompiledQuery, ...]:
+def compile_or_exit(
+    path: str, language: str | None = None, profile: str | None = None
+) -> tuple[CompiledQuery, ...]:
     """The compiled queries of a file; whatever is wrong is shown, and ends the command with status 2."""
     try:
-        return compile_file(path, language)
+        return compile_file(path, language, profile)
     except UnreadableQuery as error:
         show_problem(error)
     except QueryError as error:

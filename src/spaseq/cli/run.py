@@ -222,7 +222,7 @@ def _queries(given: Arguments) -> tuple[NamedQuery, ...]:
 
     found: list[NamedQuery] = []
     for label, path in zip(labels(given["queries"]), given["queries"], strict=True):
-        several = compile_or_exit(path, given["language"])
+        several = compile_or_exit(path, given["language"], given["profile"])
         names = [label] if len(several) == 1 else [f"{label}#{number + 1}" for number in range(len(several))]
         found += map(NamedQuery, names, several)
     return tuple(found)

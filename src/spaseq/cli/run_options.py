@@ -51,6 +51,7 @@ class Arguments(TypedDict):
     policy: str
     rule_limit: int
     language: str | None
+    profile: str | None
     file_format: str | None
     timestamp_predicate: str
     start_predicate: str | None
@@ -127,6 +128,12 @@ _OPTIONS = (
         "--language",
         metavar="NAME",
         help="The language of the queries: spaseq, epsparql, or rsepql for RSP-QL and C-SPARQL; default by the extension of their files, else by their words.",
+    ),
+    _option(
+        "--profile",
+        metavar="NAME",
+        help="RSEP-QL: run the query as another engine would: epsparql-unrestricted, epsparql-chronological, "
+        "epsparql-recent, csparql-seq or csparql-window.",
     ),
     _option(
         "--format",

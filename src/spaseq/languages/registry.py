@@ -62,6 +62,21 @@ class Language:
 
     It counts before any word.
     """
+    profiles: tuple[str, ...] = ()
+    """The other engines as which its texts can be run."""
+    compile_profile: Callable[[str, str, str], Lowered] | None = None
+    """As ``compile``, for one of the profiles."""
+
+    def compiled(self, text: str, name: str, profile: str | None = None) -> tuple[Lowered, ...]:
+        """The queries of a text, parsed, checked and lowered; with a ``profile`` as another engine would run it."""
+        if profile is None:
+            lowered = self.compile(text, name)
+            return lowered if isinstance(lowered, tuple) else (lowered,)
+        if profile not in self.profiles or self.compile_profile is None:
+            hint = did_you_mean(profile, self.profiles)
+            known = listed(self.profiles, "no profile at all")
+            raise InvalidArgument(f"`{profile}` is not a profile of {self.name}{hint}; it has {known}")
+        return (self.compile_profile(text, name, profile),)
 
 
 @cache

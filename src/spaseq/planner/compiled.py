@@ -215,14 +215,19 @@ class CompiledQuery:
 
 
 def compile_query(
-    text: str, language: str | None = None, *, name: str = "query", optimisations: Optimisations = ALL
+    text: str,
+    language: str | None = None,
+    *,
+    profile: str | None = None,
+    name: str = "query",
+    optimisations: Optimisations = ALL,
 ) -> CompiledQuery:
     """Parse, check, lower, rewrite and compile a query; `QueryError` says what is wrong and where.
 
     ``language`` is the name of the query's language; by default it is found by the extension of ``name`` if that is a
-    file's, else by the words of the query.
+    file's, else by the words of the query. ``profile`` runs a text of RSEP-QL as another engine would.
     """
-    found = compile_all(text, language, name=name, optimisations=optimisations)
+    found = compile_all(text, language, profile=profile, name=name, optimisations=optimisations)
     if len(found) > 1:
         raise InvalidArgument(
             f"this text has {len(found)} queries: `compile_all` compiles all of them, and each can be run by itself"
@@ -231,14 +236,18 @@ def compile_query(
 
 
 def compile_all(
-    text: str, language: str | None = None, *, name: str = "query", optimisations: Optimisations = ALL
+    text: str,
+    language: str | None = None,
+    *,
+    profile: str | None = None,
+    name: str = "query",
+    optimisations: Optimisations = ALL,
 ) -> tuple[CompiledQuery, ...]:
     """The queries of a text, in its order: one, but for a file of EP-SPARQL, which may have several over the same rules."""
     if not isinstance(text, str):
         raise InvalidArgument(f"a query is a text, not {text!r}; read a file with Path(…).read_text()")
     found = find_language(language) if language is not None else language_of(text, name)
-    lowered = found.compile(text, name)
-    several = lowered if isinstance(lowered, tuple) else (lowered,)
+    several = found.compiled(text, name, profile)
     return tuple(_compiled(text, name, found.name, each, optimisations) for each in several)
 
 

@@ -61,7 +61,7 @@ def check(case: Case, host: Host) -> None:
 def _compiled(case: Case) -> CompiledQuery | None:
     """The compiled query; None if the case expects an error and the error came."""
     try:
-        query = compile_query(case.query, case.language, name=case.id)
+        query = compile_query(case.query, case.language, profile=case.profile, name=case.id)
     except QueryError as error:
         check_error(case, error)
         return None

@@ -28,7 +28,8 @@ It expects ``expect`` (matches, or ``none``), ``error CODE [at LINE:COLUMN]``, `
 since the epoch or dateTimes; terms and graphs are Turtle with the prefixes ``:`` (http://ex.org/),
 ``xsd:``, ``rdf:`` and ``rdfs:``. ``knowledge <iri>`` gives a background graph. ``language`` names the language of a whole
 query, by default ``spaseq``; an ASK over windows expects ``START..TIME true`` or ``false``. In EP-SPARQL an event may be
-``START..END | turtle``, ``policy`` names a policy, and ``rdfs`` closes graphs and stream under RDFS.
+``START..END | turtle``, ``policy`` names a policy, and ``rdfs`` closes graphs and stream under RDFS. ``profile`` names the engine as
+which a query of RSEP-QL is run.
 """
 
 from __future__ import annotations
@@ -66,6 +67,7 @@ KEYWORDS = frozenset(
         "gpm",
         "knowledge",
         "policy",
+        "profile",
         "rdfs",
         "expect",
         "error",
@@ -123,6 +125,7 @@ class Case:
     language: str = "spaseq"
     policy: str = "unrestricted"
     rdfs: bool = False
+    profile: str | None = None
 
     @property
     def id(self) -> str:
@@ -199,6 +202,7 @@ def _case(path: Path, name: str, line: int, sections: list[Section]) -> Case:
         language=next((section.head for section in reversed(all_of("language"))), "spaseq"),
         policy=next((section.head for section in reversed(all_of("policy"))), "unrestricted"),
         rdfs=bool(all_of("rdfs")),
+        profile=next((section.head for section in reversed(all_of("profile"))), None),
     )
 
 

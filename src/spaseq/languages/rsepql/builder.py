@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Final, NamedTuple
 
 from pyoxigraph import Literal
@@ -32,6 +33,7 @@ from spaseq.languages.rsepql.errors import (
     UnknownSelection,
 )
 from spaseq.languages.rsepql.lengths import read_duration, read_instant, read_length
+from spaseq.languages.rsepql.profiles import profile_errors, with_profile
 from spaseq.languages.rsepql.tree import (
     RELATIVE,
     Answering,
@@ -376,6 +378,25 @@ class RsepqlActions(SparqlActions):
         if local.lower() == "timestamp" and len(made.arguments) == 3 and not made.distinct:
             return Call(TIMESTAMP, made.arguments, span)
         return made
+
+
+@cache
+def profiled(profile: str) -> type[RsepqlActions]:
+    """Actions that build a query as a profile runs it, before its checks (semantics 3.1)."""
+
+    class ProfiledActions(RsepqlActions):
+        def rsepql_query(
+            self,
+            span: Span,
+            prologue: Prologue,
+            *parts: Registration | Answering | ValuesClause | ConsumeClause | ReportClause,
+        ) -> RsepqlQuery:
+            written = super().rsepql_query(span, prologue, *parts)
+            wrong = list(profile_errors(written, profile))
+            self.errors += wrong
+            return written if wrong else with_profile(written, profile)
+
+    return ProfiledActions
 
 
 def _short(text: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from spaseq.algebra.event_patterns import Selected
 from spaseq.errors import QueryError
-from spaseq.languages.rsepql.builder import RsepqlActions
+from spaseq.languages.rsepql.builder import RsepqlActions, profiled
 from spaseq.languages.rsepql.checks import check_rsepql
 from spaseq.languages.rsepql.errors import MisplacedNot, NotInMatch
 from spaseq.languages.rsepql.lengths import UNITS
@@ -114,13 +116,22 @@ DIALECT: Final = Dialect(
 )
 
 
-def parse_rsepql(text: str, *, name: str = "query", base: str | None = None) -> RsepqlQuery:
+@cache
+def _dialect(profile: str | None) -> Dialect:
+    return DIALECT if profile is None else replace(DIALECT, actions=profiled(profile))
+
+
+def parse_rsepql(
+    text: str, *, name: str = "query", base: str | None = None, profile: str | None = None
+) -> RsepqlQuery:
     """Parse a query over windows; a plain SPARQL query is one over everything so far.
+
+    With a ``profile`` it is the query that another engine would run.
 
     >>> query = parse_rsepql("SELECT * FROM STREAM <s> [RANGE 10s STEP 5s] { ?a ?b ?c }")
     >>> query.streams[0].window[0].step
     5000000
     """
-    found = parse_dialect(text, DIALECT, name, base)
+    found = parse_dialect(text, _dialect(profile), name, base)
     assert isinstance(found, RsepqlQuery)
     return found

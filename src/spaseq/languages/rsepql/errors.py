@@ -227,6 +227,24 @@ class ConsumeWithoutMatch(QueryError):
     cure_template = "take it out, or ask with MATCH {{ … }} for a sequence of events"
 
 
+class ProfileNeedsStep(QueryError):
+    """A profile of C-SPARQL over a window that does not close in steps of time, as all windows of that engine do."""
+
+    code = "SPQ725"
+    message_template = "the profile {profile} needs [RANGE … STEP …] in time on every window"
+    label_template = "never closes, or counts something else"
+    cure_template = "write a window such as [RANGE 10s STEP 5s], or use a profile of EP-SPARQL"
+
+
+class ProfileWithout(QueryError):
+    """A profile of an engine that does not have an operator of the query."""
+
+    code = "SPQ726"
+    message_template = "the profile {profile} has no {word}"
+    label_template = "{word} stands here"
+    cure_template = "take {word} out, or use a profile of EP-SPARQL"
+
+
 class GrowingMatch(QueryWarning):
     """`MATCH` over a window that drops nothing, in a query that consumes nothing: its state grows with the stream."""
 

@@ -37,9 +37,9 @@ DEFAULT_WINDOW: Final = "urn:spaseq:default:"
 """The names of windows of the default graph, which no query can read as a graph."""
 
 
-def compile_windows(text: str, name: str = "query") -> WindowQuery:
+def compile_windows(text: str, name: str = "query", profile: str | None = None) -> WindowQuery:
     """Parse, check and lower a query over windows; `QueryError` says what is wrong and where."""
-    written = parse_rsepql(text, name=name)
+    written = parse_rsepql(text, name=name, profile=profile)
     try:
         return lower(written)
     except QueryError as error:
@@ -47,9 +47,9 @@ def compile_windows(text: str, name: str = "query") -> WindowQuery:
         raise
 
 
-def compile_text(text: str, name: str) -> Lowered:
+def compile_text(text: str, name: str, profile: str | None = None) -> Lowered:
     """Parse, check and lower a query; `QueryError` says what is wrong and where."""
-    written = parse_rsepql(text, name=name)
+    written = parse_rsepql(text, name=name, profile=profile)
     try:
         query = lower(written)
     except QueryError as error:

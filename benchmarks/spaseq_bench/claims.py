@@ -25,6 +25,11 @@ _NAMES = {
     "cpu_mean": "the mean CPU time of a push",
     "evaluation": "CPU time per evaluation",
     "triples": "throughput at an evaluation per event, without timestamps",
+    "pace": "throughput",
+    "loading": "CPU time of loading",
+    "per_event": "CPU time per event after the first tenth",
+    "steady": "throughput of the last tenth, over that of the second,",
+    "flat": "memory after the last tenth, over that after the second,",
 }
 _UNITS = {
     "cpu": " s",
@@ -38,6 +43,10 @@ _UNITS = {
     "cpu_mean": " ms",
     "evaluation": " µs",
     "triples": " triples/s",
+    "pace": " events/s",
+    "loading": " s",
+    "per_event": " µs",
+    "memory": " bytes",
 }
 
 

@@ -56,7 +56,7 @@ Value: TypeAlias = str | int | float | bool
 Params: TypeAlias = dict[str, Value]
 Task: TypeAlias = Literal[
     "run", "parse", "push", "start", "compile", "spark", "peer",
-    "windows", "oxigraph", "rolling", "oxigraph rolling", "spark sql",
+    "windows", "oxigraph", "rolling", "oxigraph rolling", "spark sql", "intervals", "refused",
 ]  # fmt: skip
 
 Kind: TypeAlias = Literal["ratio", "growth", "exponent", "value", "lead"]
@@ -73,6 +73,7 @@ PROFILES: Final = ("tiny", "quick", "full")
 """Sizes: one that a test can afford, one for all benchmarks in minutes, one for numbers to publish."""
 MEASURES: Final = (
     "cpu", "wall", "shuffle", "rate", "memory", "runs", "events", "p50", "p99", "cpu_p99", "cpu_mean", "evaluation", "triples",
+    "pace", "loading", "per_event", "steady", "flat",
 )  # fmt: skip
 
 EXPECTED_MARK: Final = (

@@ -15,7 +15,7 @@ from spaseq.caches import cache_directory
 from spaseq.workloads.catalogue import START, generate
 from spaseq.workloads.production import write
 from spaseq.workloads.timed_events import instant_ms
-from spaseq_bench import window_streams
+from spaseq_bench import interval_streams, window_streams
 from spaseq_bench.declared import Params, Value
 
 SHAPES: Final = ("events", "seed", "keys", "interval", "kb")
@@ -40,15 +40,18 @@ def cache_folder() -> Path:
 
 def make_input(workload: str, params: Params, folder: Path | None = None) -> Input:
     """The files of a workload with these parameters, made now if they are not there."""
-    cut = window_streams.cut_up(params)
-    wanted = window_streams.SHAPES if cut else SHAPES
+    over_time = interval_streams.known(workload)
+    cut = not over_time and window_streams.cut_up(params)
+    wanted = interval_streams.SHAPES if over_time else window_streams.SHAPES if cut else SHAPES
     shape = {name: value for name, value in sorted(params.items()) if name in wanted}
-    text = json.dumps([workload, shape, _source_digest(workload, cut=cut)])
+    text = json.dumps([workload, shape, _source_digest(workload, cut=cut, over_time=over_time)])
     digest = hashlib.sha256(text.encode()).hexdigest()[:12]
     place = (folder or cache_folder()) / "inputs" / f"{workload}-{digest}"
     if not place.exists():
         part = place.with_name(f"{place.name}.part{os.getpid()}")
-        if cut:
+        if over_time:
+            interval_streams.write_stream(workload, shape, part)
+        elif cut:
             window_streams.write_stream(workload, shape, part)
         else:
             _make(workload, shape, part)
@@ -84,7 +87,7 @@ def _whole(value: Value) -> int:
     return int(value)
 
 
-def _source_digest(workload: str, *, cut: bool = False) -> str:
+def _source_digest(workload: str, *, cut: bool = False, over_time: bool = False) -> str:
     """Inputs made by other code are not the same inputs."""
     room = Path(spaseq.__file__).parent / "workloads"
     digest = hashlib.sha256()
@@ -92,4 +95,6 @@ def _source_digest(workload: str, *, cut: bool = False) -> str:
         digest.update(path.read_bytes() if path.exists() else b"")
     if cut:
         digest.update(Path(window_streams.__file__).read_bytes())
+    if over_time:
+        digest.update(Path(interval_streams.__file__).read_bytes())
     return digest.hexdigest()

@@ -29,7 +29,7 @@ from spaseq_bench.tasks import Job, Outcome
 
 Say = Callable[[str], None]
 
-COLD: Final = ("start", "oxigraph", "oxigraph rolling")
+COLD: Final = ("start", "refused", "oxigraph", "oxigraph rolling")
 """Tasks with nothing to warm up: they start a new process for every round, or compile nothing."""
 
 
@@ -278,6 +278,7 @@ def _cell(work: _Work) -> Cell:
         evaluations=int(max((_number(each, "evaluations") for each in rounds), default=0.0)),
         triples=int(max((_number(each, "triples") for each in rounds), default=0.0)),
         shuffle=[_number(each, "shuffle") for each in rounds if "shuffle" in each],
+        figures=_figures(rounds),
         void=work.void,
         skipped=work.skipped,
         note=work.variant.note,
@@ -291,6 +292,12 @@ def _number(outcome: Outcome, name: str) -> float:
 
 def _tables(rounds: list[Outcome], name: str) -> list[dict[str, float]]:
     return [table for each in rounds if isinstance(table := each.get(name), dict)]
+
+
+def _figures(rounds: list[Outcome]) -> dict[str, list[float]]:
+    """Further values by name, one for every round."""
+    tables = _tables(rounds, "figures")
+    return {name: [table[name] for table in tables] for name in (tables[0] if tables else ())}
 
 
 def _middle_latency(rounds: list[Outcome]) -> dict[str, float]:

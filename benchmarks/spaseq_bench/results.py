@@ -44,6 +44,8 @@ class Cell:
     """How many triples the times are for, timestamps not included, where they are not for the whole input."""
     shuffle: list[float] = field(default_factory=list)
     """The bytes that went through shuffles of Spark in every round."""
+    figures: dict[str, list[float]] = field(default_factory=dict)
+    """Further values of a task by their measure, in every round."""
     void: str = ""
     """Why the times do not count: a wrong answer, bad input, a failure."""
     skipped: str = ""
@@ -113,7 +115,7 @@ class Cell:
             case "events":
                 return [sum(stages.values()) - stages["knowledge"] for stages in self.stages]
             case _:
-                return []
+                return self.figures.get(name, [])
 
     def measure(self, name: str) -> float | None:
         """A measured value by its name, the middle of its rounds; None if this cell has none."""

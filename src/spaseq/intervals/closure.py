@@ -150,23 +150,23 @@ class StratumClosure(Keeper):
         new = self.inputs.of(given, produced)
         if not self._stratum.recursive:
             found = self._round(new, horizon)
-            self._check(found)
+            self._check([produced, found])
             return found
         if horizon == NEVER_ENDED or not self._by_instant:
-            return self._fixpoint(new, min(self._earliest(new), horizon), horizon)
+            return self._fixpoint(new, produced, min(self._earliest(new), horizon), horizon)
         parts = []
         instants = np.unique(np.concatenate([rows.end for rows in new.values()] or [np.zeros(0, np.int64)]))
         for instant in instants.tolist():
             own = {triple: rows.take(rows.end == instant) for triple, rows in new.items()}
-            parts.append(self._fixpoint(own, instant, instant))
+            parts.append(self._fixpoint(own, produced, instant, instant))
         return stacked(parts, PLACES)
 
     @staticmethod
     def _earliest(new: Given) -> int:
         return min((int(rows.end.min()) for rows in new.values() if len(rows)), default=LAST)
 
-    def _fixpoint(self, new: Given, first: int, horizon: int) -> IntervalRows:
-        """Rounds until nothing new is produced."""
+    def _fixpoint(self, new: Given, produced: IntervalRows, first: int, horizon: int) -> IntervalRows:
+        """Rounds until nothing new is produced, beside what the strata before have produced."""
         parts: list[IntervalRows] = []
         rounds = 0
         while True:
@@ -175,7 +175,7 @@ class StratumClosure(Keeper):
             if not len(found):
                 break
             parts.append(found)
-            self._check(stacked(parts, PLACES), rounds)
+            self._check([produced, *parts], rounds)
             new = self.inputs.of({}, found)
         self._seen.forget(horizon)
         return stacked(parts, PLACES)
@@ -185,14 +185,14 @@ class StratumClosure(Keeper):
         current = TimeStep(horizon)
         return self._seen.new(stacked([rule.step(current) for rule in self.rules], PLACES), horizon)
 
-    def _check(self, found: IntervalRows, rounds: int = 0) -> None:
-        """Refuse to go on without end."""
-        if len(found) > self._limit:
-            instants, many = np.unique(found.end, return_counts=True)
+    def _check(self, found: Sequence[IntervalRows], rounds: int = 0) -> None:
+        """Refuse to go on without end; the last rows found are of this stratum."""
+        if sum(map(len, found)) > self._limit:
+            instants, many = np.unique(np.concatenate([rows.end for rows in found]), return_counts=True)
             if many.max() > self._limit:
                 self._refuse(int(instants[many.argmax()]), f"more than {self._limit:,} occurrences")
         if self._invents and rounds > settings().rule_rounds:
-            self._refuse(int(found.end[-1]), f"ever new terms, after {rounds - 1:,} rounds")
+            self._refuse(int(found[-1].end[-1]), f"ever new terms, after {rounds - 1:,} rounds")
 
     def _refuse(self, instant: int, what: str) -> None:
         several = len(self._stratum.rules) > 1

@@ -76,15 +76,33 @@ class Matching:
         self._longest = longest
         self.tests = tuple(tests)
 
+    @property
+    def exact(self) -> bool:
+        """True if a merged mapping tells those it is made of."""
+        return not self._loose
+
     def table(self, view: SolutionView) -> IntervalTable:
         """Where rows of one side wait for the other."""
         return IntervalTable(view.names, self.key, by_interval=self.equal)
 
-    def pairs(self, rows: IntervalRows, table: IntervalTable, *, left: bool) -> RowPairs:
-        """The merged rows; ``left`` says that the given ones are the left side."""
+    def pairs(
+        self,
+        rows: IntervalRows,
+        table: IntervalTable,
+        *,
+        left: bool,
+        policy: Policy = Policy.UNRESTRICTED,
+    ) -> RowPairs:
+        """The merged rows; ``left`` says that the given ones are the left side, whose partners a policy chooses."""
+        if self.tests or self._loose or self._longest is not None or table.hashed:
+            return self._pairs(rows, table, left=left, policy=Policy.UNRESTRICTED).chosen(policy)
+        return self._pairs(rows, table, left=left, policy=policy).chosen(policy)
+
+    def _pairs(self, rows: IntervalRows, table: IntervalTable, *, left: bool, policy: Policy) -> RowPairs:
+        """Those that fit; a policy may leave out some that end too early or too late to be chosen."""
         found, of, others = [no_rows(self.names)], [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         if len(rows) and len(table):
-            for asked, other in table.find(rows, *self._range(rows, left=left)):
+            for asked, other in table.find(rows, *self._range(rows, left=left), policy):
                 kept, merged = self._merged(rows, table, asked, other, left=left)
                 found.append(merged)
                 of.append(asked[kept])
@@ -175,6 +193,7 @@ class JoinedSolutions(SolutionView):
         self.names = self._matching.names
         self.certain = left.certain | right.certain
         self._seen = SolutionSet(self.names)
+        self._instants: bool | None = True
 
     @property
     def title(self) -> str:
@@ -208,13 +227,32 @@ class JoinedSolutions(SolutionView):
         left_table, right_table = self._tables
         found = [self._matching.pairs(left, right_table, left=True).rows]
         left_table.add(left)
-        found.append(self._matching.pairs(right, left_table, left=False).chosen(self._policy).rows)
+        found.append(self._matching.pairs(right, left_table, left=False, policy=self._policy).rows)
         right_table.add(self._kept(right, current))
         oldest = None if self._longest is None else current.horizon - self._longest
         earliest = current.horizon if self._relation is Relation.EQUALS else None
         left_table.forget(oldest, earliest)
         right_table.forget(current.horizon if self._relation is Relation.SEQ else oldest, earliest)
-        return self._seen.new(stacked(found, self.names), current.horizon)
+        both = stacked(found, self.names)
+        once = self._matching.exact and self._tells_apart(left, right)
+        return (self._seen.remember if once else self._seen.new)(both, current.horizon)
+
+    def _tells_apart(self, left: IntervalRows, right: IntervalRows) -> bool:
+        """True if a merged row tells which two it is of, so that none comes twice: from its interval, if both are instants in sequence."""
+        if self._relation is Relation.EQUALS:
+            return True
+        if self._relation is not Relation.SEQ:
+            return False
+        if self._instants is None:  # after a restore
+            self._instants = all(table.all_instants() for table in self._tables)
+        self._instants = self._instants and all(
+            bool((side.start == side.end).all()) for side in (left, right)
+        )
+        return self._instants
+
+    def rebuild(self) -> None:
+        """What is known of the rows follows from them."""
+        self._instants = None
 
     def _kept(self, right: IntervalRows, current: TimeStep) -> IntervalRows:
         """What a later left row may be joined with: in a sequence, only what starts later than that row can end."""
@@ -284,8 +322,8 @@ class OptionalSolutions(SolutionView):
         self._table.add(self._partners.step(current))
         for test in self._matching.tests:
             test.step(current)
-        pairs = self._matching.pairs(rows, self._table, left=self._relation is not Relation.OPTIONALSEQ)
-        pairs = pairs.chosen(self._policy)
+        leads = self._relation is not Relation.OPTIONALSEQ
+        pairs = self._matching.pairs(rows, self._table, left=leads, policy=self._policy)
         alone = np.ones(len(rows), np.bool_)
         alone[pairs.of] = False
         together = pairs.rows

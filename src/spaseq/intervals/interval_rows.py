@@ -9,8 +9,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.algebra.intervals import Policy
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.row_numbers import by_name, id_matrix, keys_of
+from spaseq.columnar.row_numbers import id_matrix, keys_of
 from spaseq.settings import settings
 
 Ids = npt.NDArray[np.int32]
@@ -125,6 +126,17 @@ class SolutionSet(Keeper):
         self.forget(horizon)
         return found
 
+    def remember(self, rows: IntervalRows, horizon: int) -> IntervalRows:
+        """Rows that are known to be new, all of them; for as long as equal ones may come."""
+        self.forget(horizon)
+        late = rows.end >= horizon
+        if late.any():
+            kept = rows.take(late)
+            self._ids = np.concatenate([self._ids, kept.matrix(self._names)])
+            self._start = np.concatenate([self._start, kept.start])
+            self._end = np.concatenate([self._end, kept.end])
+        return rows
+
     def forget(self, horizon: int) -> None:
         """Rows that end before the horizon will not come again."""
         kept = self._end >= horizon
@@ -150,14 +162,23 @@ class EndIndex:
             order = np.lexsort((ends, both))
             self._runs[-2:] = [(both[order], ends[order], rows[order])]
 
-    def find(self, keys: Longs, earliest: Longs, before: Longs) -> Iterator[tuple[Rows, Rows]]:
-        """RowPairs of (position among the keys asked for, row) with equal keys and ``earliest <= end < before``, some at a time."""
+    def find(
+        self, keys: Longs, earliest: Longs, before: Longs, policy: Policy = Policy.UNRESTRICTED
+    ) -> Iterator[tuple[Rows, Rows]]:
+        """RowPairs of (position among the keys asked for, row) with equal keys and ``earliest <= end < before``, some at a time.
+
+        A policy leaves out those that some other one of the same key ends before, or after.
+        """
         for known, ends, rows in self._runs:
             first = np.searchsorted(known, keys)
             past = np.searchsorted(known, keys, side="right")
             if not (past > first).any():
                 continue
             first, past = _search(ends, first, past, earliest), _search(ends, first, past, before)
+            if policy is Policy.RECENT:
+                first = _search(ends, first, past, ends[np.maximum(past - 1, 0)])
+            elif policy is Policy.CHRONOLOGICAL:
+                past = _search(ends, first, past, ends[np.minimum(first, len(ends) - 1)] + 1)
             many = np.maximum(past - first, 0)
             for low, high in _portions(many):
                 own, count = many[low:high], int(many[low:high].sum())
@@ -237,11 +258,18 @@ class IntervalTable(Keeper):
             column[: self._count] = getattr(self, name)[: self._count]
             setattr(self, name, column)
 
-    def find(self, rows: IntervalRows, earliest: Longs, before: Longs) -> Iterator[tuple[Rows, Rows]]:
+    @property
+    def hashed(self) -> bool:
+        """Whether what is found by key must still be compared."""
+        return self._by_interval or len(self._key) > 2
+
+    def find(
+        self, rows: IntervalRows, earliest: Longs, before: Longs, policy: Policy = Policy.UNRESTRICTED
+    ) -> Iterator[tuple[Rows, Rows]]:
         """RowPairs of (number among some rows, own row) whose keys are equal and whose own end is in a range, some at a time."""
         ids = rows.matrix([self.names[place] for place in self._key])
         keys = self._hashed(ids, rows.start, rows.end)
-        for asked, found in self._index.find(keys, earliest, before):
+        for asked, found in self._index.find(keys, earliest, before, policy):
             if ids.shape[1] > 2:
                 same = (ids[asked] == self.ids[found][:, self._key]).all(axis=1)
                 asked, found = asked[same], found[same]
@@ -254,10 +282,9 @@ class IntervalTable(Keeper):
         keys = keys_of(ids)
         return (keys * _MIX + start) * _MIX + end if self._by_interval else keys
 
-    def rows(self) -> IntervalRows:
-        """All of them."""
-        self.trim()
-        return IntervalRows(by_name(self.ids, self.names), self.start, self.end)
+    def all_instants(self) -> bool:
+        """True if every row starts when it ends."""
+        return bool((self.start[: self._count] == self.end[: self._count]).all())
 
     def forget(self, oldest: int | None = None, earliest: int | None = None) -> None:
         """Drop what started before ``oldest`` and what ended before ``earliest``, when that may be half of all.

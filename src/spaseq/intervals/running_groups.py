@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,31 +24,51 @@ from spaseq.intervals.interval_rows import (
     Rows,
     no_rows,
 )
+from spaseq.intervals.running_extremes import RunningExtremes
 from spaseq.intervals.solution_views import SolutionView, TimeStep
 from spaseq.model.packing import Damaged
 
-Wanted = list[tuple[str, int | None]]
-"""The aggregates that running totals give: a name and the number of an operand, none for the rows themselves."""
+Wanted = list[tuple[int, str, int | None]]
+"""Aggregates that are followed: their column, their name and the number of an operand, none for the rows themselves."""
 
 
-def _totals_for(
-    names: Sequence[str], aggregates: tuple[tuple[Var, Expression], ...], evaluator: RowEvaluator
-) -> tuple[RunningTotals | None, Wanted]:
-    """Running totals if they decide all aggregates: counts, sums and averages of what is not DISTINCT."""
+@dataclass(slots=True)
+class _Followed:
+    """How aggregates are followed as rows come: counts, sums and averages by totals, extremes by themselves."""
+
+    totals: RunningTotals
+    totalled: Wanted
+    extremes: RunningExtremes
+    extreme: list[int]
+    """The columns of extremes."""
+
+
+def _followed(
+    names: Sequence[str], aggregates: tuple[tuple[Var, Expression], ...], evaluator: RowEvaluator, first: int
+) -> _Followed | None:
+    """None if an aggregate must look at all members again: SAMPLE, GROUP_CONCAT, and totals of what is DISTINCT."""
     places: dict[int, int] = {}
-    wanted: Wanted = []
-    for _, item in aggregates:
-        if not isinstance(item, Aggregate) or item.distinct or item.name not in ("COUNT", "SUM", "AVG"):
-            return None, []
-        if item.operand is None:
-            wanted.append((item.name, None))
+    totalled: Wanted = []
+    extremes: list[tuple[str, int]] = []
+    columns: list[int] = []
+    for column, (_, item) in enumerate(aggregates, first):
+        assert isinstance(item, Aggregate)
+        if item.operand is None and item.name == "COUNT" and not item.distinct:
+            totalled.append((column, item.name, None))
             continue
-        assert isinstance(item.operand, Var)
-        if item.operand.name not in names:
-            return None, []
+        if not isinstance(item.operand, Var) or item.operand.name not in names:
+            return None
         place = tuple(names).index(item.operand.name)
-        wanted.append((item.name, places.setdefault(place, len(places))))
-    return RunningTotals(list(places), wanted, evaluator), wanted
+        if item.name in ("MIN", "MAX"):
+            extremes.append((item.name, place))
+            columns.append(column)
+        elif item.name in ("COUNT", "SUM", "AVG") and not item.distinct:
+            totalled.append((column, item.name, places.setdefault(place, len(places))))
+        else:
+            return None
+    asked = [(name, operand) for _, name, operand in totalled]
+    totals = RunningTotals(list(places), asked, evaluator)
+    return _Followed(totals, totalled, RunningExtremes(extremes, evaluator), columns)
 
 
 class Members(Keeper):
@@ -61,12 +82,24 @@ class Members(Keeper):
         self.end = np.zeros(0, np.int64)
         self.group = np.zeros(0, np.int64)
         self._index = EndIndex()
+        self._count = 0
 
     def add(self, ids: Ids, end: Longs, group: Longs) -> None:
         """Further solutions."""
-        self._index.add(group, end, len(self.end))
-        self.ids, self.end = np.concatenate([self.ids, ids]), np.concatenate([self.end, end])
-        self.group = np.concatenate([self.group, group])
+        first, count = self._count, self._count + len(end)
+        self._index.add(group, end, first)
+        if count > len(self.end):
+            room = max(2 * len(self.end), count) - first
+            self.trim()
+            self.ids = np.pad(self.ids, ((0, room), (0, 0)))
+            self.end, self.group = np.pad(self.end, (0, room)), np.pad(self.group, (0, room))
+        self.ids[first:count], self.end[first:count], self.group[first:count] = ids, end, group
+        self._count = count
+
+    def trim(self) -> None:
+        """Give up spare room."""
+        self.ids, self.end = self.ids[: self._count], self.end[: self._count]
+        self.group = self.group[: self._count]
 
     def of(self, groups: Longs, until: Longs) -> tuple[Rows, Rows]:
         """The pairs of (place among the groups asked for, solution that ends until then)."""
@@ -78,6 +111,7 @@ class Members(Keeper):
 
     def rebuild(self) -> None:
         """Index the solutions anew."""
+        self._count = len(self.end)
         self._index = EndIndex()
         self._index.add(self.group, self.end, 0)
 
@@ -102,7 +136,7 @@ class GroupedSolutions(SolutionView):
         self._groups = RowNumbers(len(keys))
         self._members = Members(len(inner.names))
         self._start = np.zeros(0, np.int64)
-        self._totals, self._wanted = _totals_for(inner.names, aggregates, evaluator)
+        self._followed = _followed(inner.names, aggregates, evaluator, len(keys))
         self._added_up = True
 
     def parts(self) -> tuple[SolutionView, ...]:
@@ -117,17 +151,18 @@ class GroupedSolutions(SolutionView):
 
     def _add_up(self) -> None:
         members = self._members
+        members.trim()
         if len(self._start) != len(self._groups) or (
             len(members.group) and not 0 <= members.group.min() <= members.group.max() < len(self._start)
         ):
             raise Damaged("a solution belongs to a group that is not there")
-        if self._totals is not None:
-            self._totals.add_up(
-                members.group.astype(np.intp),
-                np.ones(len(members.end), np.int64),
-                members.ids,
-                len(self._start),
-            )
+        if self._followed is None:
+            return
+        groups, count = members.group.astype(np.intp), len(self._start)
+        self._followed.totals.add_up(groups, np.ones(len(groups), np.int64), members.ids, count)
+        self._followed.extremes.forget()
+        order = np.lexsort((members.end, groups))
+        self._followed.extremes.step(groups[order], members.ids[order], np.zeros(len(order), np.bool_), count)
 
     def _step(self, current: TimeStep) -> IntervalRows:
         if not self._added_up:
@@ -169,16 +204,18 @@ class GroupedSolutions(SolutionView):
     def _results(self, groups: Rows, ids: Ids, last: Mask, touched: Rows, at: Longs) -> Ids:
         results = np.zeros((len(touched), len(self.names)), np.int32)
         known = np.zeros(len(touched), np.bool_)
-        if self._totals is not None:
+        if self._followed is not None:
             weight = np.ones(len(groups), np.int64)
-            fits = self._totals.step(groups, weight, ids, last, len(self._start))
+            fits = self._followed.totals.step(groups, weight, ids, last, len(self._start))
             if fits is None:  # a number with more decimal places than any before
                 self._add_up()
             else:
                 known, totals = fits
                 results[known, : len(self._keys)] = self._groups.ids[touched[known]]
-                for column, (name, operand) in enumerate(self._wanted, len(self._keys)):
-                    results[known, column] = self._totals.result(totals.take(known), name, operand)
+                extremes = self._followed.extremes.step(groups, ids, last, len(self._start))
+                results[:, self._followed.extreme] = extremes
+                for column, name, operand in self._followed.totalled:
+                    results[known, column] = self._followed.totals.result(totals.take(known), name, operand)
         anew = np.flatnonzero(~known)
         if len(anew):
             asked, members = self._members.of(touched[anew].astype(np.int64), at[anew])

@@ -191,6 +191,8 @@ class Entailment:
         self._schema, self._dictionary, self._evaluator = schema, dictionary, evaluator
         self._generation = -1
         self._members: dict[Term, Mask] = {}
+        self._texts: dict[Term, list[str]] = {}
+        """Of each class that is asked for, those that are looked for, as texts: every compaction encodes them anew."""
         self._pairs: dict[str, tuple[Ids, Ids]] = {}
 
     def _refresh(self) -> None:
@@ -204,7 +206,10 @@ class Entailment:
         assert isinstance(kind, Constant)
         members = self._members.get(kind.term)
         if members is None:
-            known = np.array([self._dictionary.encode(term) for term in wanted], np.int64)
+            texts = self._texts.setdefault(kind.term, [])
+            if not texts:
+                texts += map(str, wanted)
+            known = np.array(self._dictionary.encode_texts(texts), np.int64)
             members = np.zeros(int(known.max()) + 1, np.bool_)
             members[known] = True
             self._members[kind.term] = members
@@ -215,8 +220,9 @@ class Entailment:
         """A relation as two columns, in order of the first."""
         self._refresh()
         if name not in self._pairs:
-            encode = self._dictionary.encode
-            pairs = [(encode(low), encode(high)) for low, highs in relation.items() for high in highs]
+            terms = list(dict.fromkeys(term for low, highs in relation.items() for term in (low, *highs)))
+            ids = dict(zip(terms, self._dictionary.encode_texts(list(map(str, terms))), strict=True))
+            pairs = [(ids[low], ids[high]) for low, highs in relation.items() for high in highs]
             table = np.array(sorted(pairs), np.int32).reshape(-1, 2)
             self._pairs[name] = table[:, 0], table[:, 1]
         return self._pairs[name]

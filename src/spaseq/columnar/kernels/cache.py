@@ -24,14 +24,18 @@ RowFunction = Callable[[Sequence[tuple[Term, ...]]], Iterable[Term | None]]
 """A function of terms, given many rows of arguments at once; None is an error. Answers may be made as they are asked for."""
 
 _UNKNOWN: Final = -1
-_PENDING: Final = -2
+_PENDING: Final = np.uint8(255)
+
+NumberColumns = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+Settle = Callable[[Ids], NumberColumns]
+"""Gives the kinds, mantissas and scales of some terms."""
 
 
 class FunctionCache:
     """The value columns of a dictionary and what functions made of its terms."""
 
     __slots__ = (
-        "_combined", "_constants", "_dictionary", "_generation", "_mantissas", "_scales", "_single", "_tests",
+        "_combined", "_constants", "_dictionary", "_generation", "_kinds", "_mantissas", "_scales", "_single", "_tests",
         "empty", "false", "true", "values",
     )  # fmt: skip
 
@@ -45,6 +49,7 @@ class FunctionCache:
         self.true = self._dictionary.encode(Literal(True))
         self.false = self._dictionary.encode(Literal(False))
         self.empty = self._dictionary.encode(Literal(""))
+        self._kinds: npt.NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
         self._mantissas: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self._scales: npt.NDArray[np.int8] = np.zeros(0, dtype=np.int8)
         self._single: dict[Hashable, Ids] = {}
@@ -75,16 +80,24 @@ class FunctionCache:
 
     def decimals(self, ids: Ids) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Mantissas and scales of decimals; the scale is negative where 64 bits are too few."""
+        parts = [decimal_parts(self._dictionary.decode(known).value) for known in ids.tolist()]
+        found = np.array(parts, np.int64).reshape(-1, 2)
+        return found[:, 0], found[:, 1]
+
+    def numbers(self, ids: Ids, settle: Settle) -> NumberColumns:
+        """Kinds, mantissas and scales of numbers, settled once per term."""
         needed = len(self._dictionary) + 1
-        if len(self._scales) < needed:
-            room = _room(needed, self._scales) - len(self._scales)
-            self._mantissas = np.concatenate([self._mantissas, np.zeros(room, dtype=np.int64)])
-            self._scales = np.concatenate([self._scales, np.full(room, _PENDING, dtype=np.int8)])
-        fresh = np.unique(ids[self._scales[ids] == _PENDING])
-        for known in fresh.tolist():
-            parts = decimal_parts(self._dictionary.decode(known).value)
-            self._mantissas[known], self._scales[known] = parts
-        return self._mantissas[ids], self._scales[ids].astype(np.int64)
+        if len(self._kinds) < needed:
+            room = (0, _room(needed, self._kinds) - len(self._kinds))
+            self._kinds = np.pad(self._kinds, room, constant_values=_PENDING)
+            self._mantissas, self._scales = np.pad(self._mantissas, room), np.pad(self._scales, room)
+        kinds = self._kinds[ids]
+        pending = kinds == _PENDING
+        if pending.any():
+            fresh = np.unique(ids[pending])
+            self._kinds[fresh], self._mantissas[fresh], self._scales[fresh] = settle(fresh)
+            kinds = self._kinds[ids]
+        return kinds, self._mantissas[ids], self._scales[ids].astype(np.int64)
 
     def apply(self, key: Hashable, function: RowFunction, columns: Sequence[Ids], size: int) -> Ids:
         """The function on every row of the columns; unbound in, unbound out.

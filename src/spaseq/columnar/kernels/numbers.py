@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.algebra.functions import XSD
-from spaseq.columnar.kernels.cache import FunctionCache
+from spaseq.columnar.kernels.cache import FunctionCache, NumberColumns
 from spaseq.columnar.kernels.spelling import double_text
 from spaseq.columnar.table import Ids, Mask, codes
 from spaseq.model.values import Kind
@@ -54,6 +54,13 @@ class Numbers:
 def numbers_of(ids: Ids, cache: FunctionCache) -> Numbers:
     """The numbers of terms."""
     values = cache.values.extend()
+    kind, mantissa, scale = cache.numbers(ids, lambda fresh: _settled(fresh, cache))
+    return Numbers(kind, mantissa, scale, values.number[ids])
+
+
+def _settled(ids: Ids, cache: FunctionCache) -> NumberColumns:
+    """Kinds, mantissas and scales of terms; mantissas and scales are zero where they mean nothing."""
+    values = cache.values
     kind = values.kind[ids]
     mantissa, scale = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids), dtype=np.int64)
     whole = kind == _INTEGER
@@ -66,7 +73,9 @@ def numbers_of(ids: Ids, cache: FunctionCache) -> Numbers:
     held = fractions | (whole & values.integral[ids])
     kept = held & (mantissa > -_ROOM) & (mantissa < _ROOM) & (scale >= 0)
     doubles = (kind == _DOUBLE) & np.isfinite(values.number[ids])
-    return _column(np.where(kept | doubles, kind, np.uint8(0)), mantissa, scale, values.number[ids])
+    kind = np.where(kept | doubles, kind, np.uint8(0))
+    exact = (kind != 0) & (kind <= _DECIMAL)
+    return kind, np.where(exact, mantissa, 0), np.where(exact, scale, 0)
 
 
 def _column(kind: npt.NDArray[np.uint8], mantissa: Longs, scale: Longs, double: Doubles) -> Numbers:

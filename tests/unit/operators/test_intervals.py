@@ -1,0 +1,102 @@
+"""Facts about EP-SPARQL at work: rules without end, and what is followed instead of looked at again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from pyoxigraph import Literal
+
+import spaseq
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.errors import LimitReached
+from spaseq.intervals.running_extremes import RunningExtremes
+from spaseq.model.dictionary import TermDictionary
+
+PREFIX = "PREFIX : <http://example.org/> "
+COUNTING = """
+  CONSTRUCT { ?a :count 0 } WHERE { ?a :edge ?b }
+  CONSTRUCT { ?a :count ?more } WHERE { ?a :count ?n BIND(?n + 1 AS ?more) }
+  SELECT ?n WHERE { ?a :count ?n }"""
+CLOSURE = """
+  CONSTRUCT { ?a :reaches ?b } WHERE { ?a :edge ?b }
+  CONSTRUCT { ?a :reaches ?c } WHERE { ?a :reaches ?b . ?b :reaches ?c }
+  SELECT ?a ?b WHERE { ?a :reaches ?b }"""
+CHAIN = " ".join(f":n{a} :edge :n{b} ." for a, b in pairwise(range(13)))
+
+
+def answers(text: str, *facts: str, **options: object) -> list[spaseq.Match]:
+    """What a query finds in facts, one a second."""
+    head = "@prefix : <http://example.org/> . "
+    events = [
+        spaseq.Event("any", 1_000_000 * at, head + fact, format="turtle") for at, fact in enumerate(facts)
+    ]
+    query = spaseq.compile(PREFIX + text, language="epsparql")
+    return list(spaseq.run(query, {"any": events}, **options))  # type: ignore[arg-type]
+
+
+def test_rules_that_invent_terms_without_end_are_reported_with_instant_and_rules(
+    change_settings: Callable[..., None],
+) -> None:
+    """They would produce one occurrence a round for ever."""
+    change_settings(rule_rounds=20)
+    with pytest.raises(LimitReached) as refused:
+        answers(COUNTING, ":x :other 1 .", ":x :edge :y .")
+    assert "rule 2 produces ever new terms, after 20 rounds at 1970-01-01T00:00:01Z" in str(refused.value)
+    assert "rule_rounds" in str(refused.value)
+
+
+def test_rules_that_produce_too_much_at_one_instant_are_reported() -> None:
+    """The closure of a chain of 12 edges has 78 pairs."""
+    with pytest.raises(LimitReached) as refused:
+        answers(CLOSURE, CHAIN, rule_limit=77)
+    assert "produces more than 77 occurrences at 1970-01-01T00:00:00Z" in str(refused.value)
+
+
+def test_rules_may_produce_as_much_as_the_limit_at_each_instant() -> None:
+    """It counts for every instant anew."""
+    assert len(answers(CLOSURE, CHAIN, rule_limit=78)) == 78
+    facts = [f":a{n} :edge :b{n} ." for n in range(5)]
+    assert len(answers(CLOSURE, *facts, rule_limit=1)) == 5
+
+
+def test_a_running_extreme_is_the_first_of_the_best_so_far() -> None:
+    """1 and 1.0 are equal, so the one that came first stays; an error spoils the rest of its group."""
+    dictionary = TermDictionary()
+    one, same, two, text = (
+        dictionary.encode(term)
+        for term in (
+            Literal(1),
+            Literal("1.0", datatype=Literal(1.5).datatype),
+            Literal(2),
+            Literal("10", datatype=Literal(1).datatype),
+        )
+    )
+    extremes = RunningExtremes([("MIN", 0), ("MAX", 0)], RowEvaluator(dictionary))
+    groups, every = np.array([0, 0, 1, 1, 1]), np.ones(5, np.bool_)
+    ids = np.array([[two], [one], [same], [one], [0]], np.int32)
+    first = extremes.step(groups, ids, every, 2)
+    assert first.tolist() == [[two, two], [one, two], [same, same], [same, same], [0, 0]]
+    later = extremes.step(
+        np.array([0, 0, 1, 2]), np.array([[same], [text], [two], [two]], np.int32), every[:4], 3
+    )
+    assert later.tolist() == [[one, two], [one, text], [0, 0], [two, two]]
+    assert extremes.step(np.zeros(0, np.intp), ids[:0], every[:0], 3).shape == (0, 2)
+
+
+def test_a_running_maximum_is_that_of_all_members_so_far() -> None:
+    """Also beside a sum, and with terms that are no numbers."""
+    facts = [f":x :p {value} ." for value in ("3", "1", "5.5", "2", "9e0", '"text"')]
+    found = answers("SELECT (MAX(?v) AS ?most) (COUNT(*) AS ?n) { ?x :p ?v } GROUP BY ?x", *facts)
+    assert [str(match.bindings["most"].value) for match in found] == ["3", "3", "5.5", "5.5", "9e0", "text"]
+    assert [match.values["n"] for match in found] == [1, 2, 3, 4, 5, 6]
+
+
+def test_a_sequence_of_equal_prices_with_one_start_is_one_solution() -> None:
+    """Two middles of the same value and the same ends are one (μ, I); the first join, over instants, has both."""
+    facts = [":x :p 3 .", ":x :p 1 .", ":x :p 1 .", ":x :p 4 ."]
+    query = "SELECT ?a ?b ?c { { ?x :p ?a } SEQ { ?x :p ?b } SEQ { ?x :p ?c } FILTER(?b < ?a && ?c > ?a) }"
+    assert len(answers(query, *facts)) == 1
+    assert len(answers("SELECT ?a ?b { { ?x :p ?a } SEQ { ?x :p ?b } FILTER(?b < ?a) }", *facts)) == 2

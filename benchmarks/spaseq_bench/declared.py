@@ -56,7 +56,7 @@ Value: TypeAlias = str | int | float | bool
 Params: TypeAlias = dict[str, Value]
 Task: TypeAlias = Literal[
     "run", "parse", "push", "start", "compile", "spark", "peer",
-    "windows", "oxigraph", "rolling", "oxigraph rolling", "spark sql", "intervals", "refused",
+    "windows", "oxigraph", "rolling", "oxigraph rolling", "spark sql", "watched", "refused",
 ]  # fmt: skip
 
 Kind: TypeAlias = Literal["ratio", "growth", "exponent", "value", "lead"]

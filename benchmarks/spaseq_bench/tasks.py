@@ -47,9 +47,9 @@ Round: TypeAlias = Callable[[], Outcome]
 
 def prepare(job: Job) -> Round:
     """What is called once per round."""
-    from spaseq_bench.interval_tasks import intervals_task, refused_task
     from spaseq_bench.rolling_tasks import oxigraph_rolling_task, rolling_task, spark_sql_task
     from spaseq_bench.spark_tasks import spark_task
+    from spaseq_bench.watched_tasks import refused_task, watched_task
     from spaseq_bench.window_tasks import oxigraph_task, windows_task
 
     tasks: Mapping[str, Callable[[Job], Round]] = {
@@ -64,7 +64,7 @@ def prepare(job: Job) -> Round:
         "oxigraph": oxigraph_task,
         "oxigraph rolling": oxigraph_rolling_task,
         "spark sql": spark_sql_task,
-        "intervals": intervals_task,
+        "watched": watched_task,
         "refused": refused_task,
     }
     return tasks[job["task"]](job)

@@ -1,7 +1,7 @@
 """Streams for windows: the triples of a workload, cut into events of a given size, as many of them at one instant as asked for.
 
 ``lubm`` are the triples of `spaseq generate lubm`; ``seas`` observations of the power of houses, in the terms of the SPECTRA paper's
-second query; ``readings`` what sensors report in turn. The first ``filling`` triples come at one instant, so that
+second query; ``readings`` what sensors report in turn; ``orders`` orders and deliveries of customers. The first ``filling`` triples come at one instant, so that
 a window is full after one evaluation; afterwards there is an instant for every ``per_instant`` events.
 """
 
@@ -70,10 +70,23 @@ def readings(shape: dict[str, int]) -> Triples:
         yield f"{subject} {name('sosa:hasSimpleResult')} {tenths(dice.between(150, 300) | 1)}"
 
 
+def orders(shape: dict[str, int]) -> Triples:
+    """Orders and deliveries of customers in any turn: one that has an open order gets its delivery, else it orders."""
+    dice = Dice(shape["seed"])
+    waiting = [False] * shape["keys"]
+    for number in count():
+        customer = dice.between(0, shape["keys"] - 1)
+        verb = "deliveredTo" if waiting[customer] else "orderedBy"
+        waiting[customer] = not waiting[customer]
+        item = f"<http://example.org/item/{number}>"
+        yield f"{item} <http://example.org/ns#{verb}> <http://example.org/customer/{customer}>"
+
+
 STREAMS: Final[dict[str, Callable[[dict[str, int]], Triples]]] = {
     "lubm": lubm,
     "seas": seas,
     "readings": readings,
+    "orders": orders,
 }
 
 

@@ -174,6 +174,8 @@ class EventSelection:
             case Selected.PARTITION:
                 assert placed.pattern.key is not None
                 key = placed.pattern.key.name
+                if key not in placed.names:  # an event that must not be there does not bind it
+                    return pairs
                 bound = pairs.ids[:, placed.names.index(key)] != 0
                 crossed = self._crossed(self._keyed[key], placed, contexts, pairs, left.end, after.start)
                 return pairs.take(~(crossed & bound))

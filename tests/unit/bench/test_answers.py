@@ -43,7 +43,8 @@ def test_the_expected_answer_is_the_reference_s(
     named = named_queries(query_text(benchmark.query, params), params)
     found: list[str] = []
     for name, text in named.items():
-        query = compile_query(text, "epsparql" if variant.task == "intervals" else None)
+        watched = variant.task == "watched"
+        query = compile_query(text, str(params.get("language", "epsparql")) if watched else None)
         if isinstance(query.source, OperatorQuery) and isinstance(query.source.details, IntervalQuery):
             every = [event for path in data.streams.values() for event in read_graph_events(path, stream="")]
             policy = Policy(str(params.get("policy", "unrestricted")))

@@ -107,10 +107,10 @@ def test_every_query_of_every_benchmark_compiles(benchmark) -> None:
     for profile in benchmark.profiles:
         for point in benchmark.points(profile):
             for variant in benchmark.variants:
-                language = "epsparql" if variant.task in ("intervals", "refused") else None
-                compile_query(
-                    query_text(benchmark.query, benchmark.values(profile, point, variant)), language
-                )
+                params = benchmark.values(profile, point, variant)
+                named = variant.task in ("watched", "refused")
+                language = str(params.get("language", "epsparql")) if named else None
+                compile_query(query_text(benchmark.query, params), language)
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda each: each.name)

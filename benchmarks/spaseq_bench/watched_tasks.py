@@ -1,4 +1,4 @@
-"""EP-SPARQL queries: a run from files to written answers, watched as it goes, and a run that must be refused."""
+"""A run from files to written answers, watched as it goes, and a run that must be refused."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 TENTHS: Final = 10
 
 
-def interval_request(job: Job) -> RunRequest:
-    """What `spaseq run` is asked for; ``rdfs``, ``policy`` and ``batch_events`` are parameters."""
+def watched_request(job: Job) -> RunRequest:
+    """What `spaseq run` is asked for; ``language``, ``rdfs``, ``policy`` and ``batch_events`` are parameters."""
     from spaseq.engine.inputs import NamedQuery
     from spaseq.engine.opening import InputOptions
     from spaseq.engine.request import RunRequest
@@ -30,7 +30,7 @@ def interval_request(job: Job) -> RunRequest:
     if "batch_events" in params:
         options = replace(options, read=replace(options.read, batch_events=int(params["batch_events"])))
     return RunRequest(
-        queries=(NamedQuery("query", compile_query(job["query"], "epsparql")),),
+        queries=(NamedQuery("query", compile_query(job["query"], str(params.get("language", "epsparql")))),),
         streams=tuple(job["streams"].items()),
         knowledge=tuple(job["knowledge"].items()),
         rdfs=params.get("rdfs") is True,
@@ -75,7 +75,7 @@ def resident() -> int:
         return 0
 
 
-def intervals_task(job: Job) -> Round:
+def watched_task(job: Job) -> Round:
     """The in-process engine from files to written answers: exactly what `spaseq run --engine local` does.
 
     Further figures: ``loading`` seconds until the first event, ``per_event`` microseconds of CPU time from the second
@@ -83,7 +83,7 @@ def intervals_task(job: Job) -> Round:
     """
     from spaseq.engine.local_run import LocalRun
 
-    request = interval_request(job)
+    request = watched_request(job)
 
     def work() -> Outcome:
         ENDED.clear()

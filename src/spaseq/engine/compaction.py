@@ -41,7 +41,7 @@ class Compaction:
         parts: list[npt.NDArray[np.integer]] = [self._pinned, *(machine.live_ids() for machine in known)]
         for batch in held:
             parts += [batch.subjects, batch.predicates, batch.objects, batch.names]
-        mapping = self._dictionary.compact(np.unique(np.concatenate(parts)))
+        mapping = self._dictionary.compact(np.concatenate(parts))
         for machine in known:
             machine.remap(mapping)
         self._size = None

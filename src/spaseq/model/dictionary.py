@@ -238,10 +238,14 @@ class TermDictionary:
         """
         import numpy as np
 
-        kept = np.unique(np.fromiter(live, np.int64) if not isinstance(live, np.ndarray) else live)
-        kept = kept[kept > 0].astype(np.int64)
-        if len(kept):
-            self._check(int(kept[-1]))
+        known = np.fromiter(live, np.int64) if not isinstance(live, np.ndarray) else live
+        if last := int(known.max(initial=0)):
+            self._check(last)
+        # A mark for each is cheaper than sorting all of them.
+        marks = np.zeros(len(self) + 1, np.bool_)
+        marks[known] = True
+        marks[0] = False
+        kept = np.flatnonzero(marks)
         mapping = np.zeros(len(self) + 1, np.int32)
         mapping[kept] = np.arange(1, len(kept) + 1, dtype=np.int32)
         if self._arena is None:

@@ -235,7 +235,7 @@ class ValueColumns:
     zone was written.
     """
 
-    __slots__ = ("_done", "_generation", "dictionary", "exact", "instant", "integer", "integral", "kind",
+    __slots__ = ("_done", "_generation", "_pending", "dictionary", "exact", "instant", "integer", "integral", "kind",
                  "number", "zoned")  # fmt: skip
 
     def __init__(self, dictionary: TermDictionary) -> None:
@@ -245,6 +245,8 @@ class ValueColumns:
     def _start(self, size: int) -> None:
         self._generation = self.dictionary.generation
         self._done = 1
+        self._pending = False
+        """Whether the values of some terms were not asked for yet, and are not decoded."""
         self.kind: npt.NDArray[np.uint8] = np.zeros(size + 1, np.uint8)
         self.number: npt.NDArray[np.float64] = np.full(size + 1, np.nan)
         self.exact: npt.NDArray[np.bool_] = np.zeros(size + 1, np.bool_)
@@ -257,32 +259,42 @@ class ValueColumns:
         """How many ids have been decoded."""
         return self._done - 1
 
-    def extend(self) -> ValueColumns:
-        """Decode the terms that came since the last time."""
+    def extend(self, needed: npt.NDArray[np.int32] | None = None) -> ValueColumns:
+        """Decode the terms that came since the last time; only the ids that are needed, if these are known, and those of plain forms."""
         if self._generation != self.dictionary.generation:
             self._start(len(self.dictionary))
         first, last = self._done, len(self.dictionary)
-        if last < first:
-            return self
-        self._grow(last + 1)
-        if self.dictionary.promoted:
-            self._extend_by_kernel(self.dictionary.promote(), first, last)
-        else:
-            for known, text in enumerate(self.dictionary.texts(first), first):
-                self._set(known, value_of(text))
-        self._done = last + 1
+        if last >= first:
+            self._grow(last + 1)
+            if self.dictionary.promoted:
+                self._extend_by_kernel(self.dictionary.promote(), first, last)
+            else:
+                for known, text in enumerate(self.dictionary.texts(first), first):
+                    self._set(known, value_of(text))
+            self._done = last + 1
+        if self._pending:
+            self._decode_pending(needed)
         return self
 
+    def _decode_pending(self, needed: npt.NDArray[np.int32] | None) -> None:
+        """Decode rare forms one by one."""
+        if needed is None:
+            pending = np.flatnonzero(self.kind[: self._done] == Kind.PENDING)
+            self._pending = False
+        else:
+            pending = np.unique(needed[self.kind[needed] == Kind.PENDING])
+        for known in pending.tolist():
+            self._set(known, value_of(self.dictionary.ntriples(known)))
+
     def _extend_by_kernel(self, arena: Arena, first: int, last: int) -> None:
-        """Decode plain literals in bulk; the rare forms that the kernel leaves pending one by one."""
+        """Decode plain literals in bulk; the rare forms that the kernel leaves pending wait."""
         from spaseq.model.values_kernel import decode_values
 
         decode_values(
             arena.buffer, arena.starts, first, last + 1, self.kind, self.number, self.exact, self.integer,
             self.integral, self.instant, self.zoned,
         )  # fmt: skip
-        for known in (np.flatnonzero(self.kind[first : last + 1] == Kind.PENDING) + first).tolist():
-            self._set(known, value_of(arena.text(known).decode()))
+        self._pending |= bool((self.kind[first : last + 1] == Kind.PENDING).any())
 
     def _set(self, known: int, value: Value) -> None:
         self.kind[known] = value.kind

@@ -261,9 +261,9 @@ class Machine:
         return not self.held and self.operator.idle(now)
 
     def live_ids(self) -> Longs:
-        """Every term id that the state still mentions."""
+        """Every term id that the state still mentions, some of them several times."""
         parts: list[npt.NDArray[np.integer]] = [self.operator.live_ids(), self.events.names, *self.held.ids()]
-        return np.unique(np.concatenate(parts)).astype(np.int64)
+        return np.concatenate(parts).astype(np.int64)
 
     def remap(self, mapping: npt.NDArray[np.int32]) -> None:
         """Follow a compaction of the dictionary (old id to new id)."""

@@ -53,7 +53,7 @@ class Numbers:
 
 def numbers_of(ids: Ids, cache: FunctionCache) -> Numbers:
     """The numbers of terms."""
-    values = cache.values.extend()
+    values = cache.values.extend(ids)
     kind, mantissa, scale = cache.numbers(ids, lambda fresh: _settled(fresh, cache))
     return Numbers(kind, mantissa, scale, values.number[ids])
 

@@ -63,6 +63,7 @@ def told_rows(result: Result) -> Rows:
         "triples/s",
         "µs per evaluation",
         "peak MiB",
+        "bytes per triple",
         "peak runs",
         "p50 ms",
         "p99 ms",
@@ -76,7 +77,7 @@ def told_rows(result: Result) -> Rows:
 
 def _row(cell: Cell) -> tuple[str, ...]:
     if not cell.cpu:
-        return (cell.at, cell.variant, *[""] * 10, _why(cell))
+        return (cell.at, cell.variant, *[""] * 11, _why(cell))
     memory = f"{cell.memory / 2**20:.0f}" if cell.memory else ""
     paced = cell.task in NO_RATE
     return (
@@ -88,6 +89,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
         short(cell.triples / cell.seconds) if cell.triples else _rate(cell),
         f"{1e6 * cell.seconds / cell.evaluations:.3g}" if cell.evaluations else "",
         memory,
+        f"{cell.per_triple:.0f}" if cell.per_triple else "",
         f"{cell.peak_runs:,}" if cell.peak_runs else "",
         f"{cell.latency['p50']:.2f}" if "p50" in cell.latency else "",
         f"{cell.latency['p99']:.2f}" if "p99" in cell.latency else "",

@@ -271,6 +271,7 @@ def _cell(work: _Work) -> Cell:
         cpu=[_number(each, "cpu") for each in rounds],
         wall=[_number(each, "wall") for each in rounds],
         memory=max((_number(each, "memory") for each in rounds), default=0.0),
+        per_triple=max((_number(each, "per_triple") for each in rounds), default=0.0),
         peak_runs=int(max((_number(each, "peak_runs") for each in rounds), default=0.0)),
         matches=work.found.count if work.found and work.variant.task != "parse" else 0,
         stages=_tables(rounds, "stages"),

@@ -33,6 +33,8 @@ class Cell:
     cpu: list[float] = field(default_factory=list)
     wall: list[float] = field(default_factory=list)
     memory: float = 0.0
+    per_triple: float = 0.0
+    """The bytes that a continuous query keeps at the end for a triple in its window: terms, rows and indexes."""
     peak_runs: int = 0
     matches: int = 0
     stages: list[dict[str, float]] = field(default_factory=list)
@@ -123,6 +125,8 @@ class Cell:
             return None
         if rounds := self.rounds(name):
             return median(rounds)
+        if name == "per triple":
+            return self.per_triple or None
         if name in ("memory", "runs"):
             return (self.memory if name == "memory" else float(self.peak_runs)) or None
         return self.latency.get(name)

@@ -49,6 +49,8 @@ def windows_task(job: Job) -> Round:
         assert not report.status.bad
         return time.process_time() - cpu, time.perf_counter() - wall
 
+    window = int(job["params"].get("window", 0))
+
     def work() -> Outcome:
         less = seconds(filling) if job["params"].get("filling") else (0.0, 0.0)
         ENDED.clear()
@@ -58,11 +60,24 @@ def windows_task(job: Job) -> Round:
             "cpu": max(cpu - less[0], 1e-6),
             "wall": max(wall - less[1], 1e-6),
             "memory": float(peak_memory()),
+            "per_triple": _kept_bytes() / window if window else 0.0,
             "evaluations": float(evaluations),
             "triples": float(triples),
         }
 
     return work
+
+
+def _kept_bytes() -> int:
+    """What the last run keeps at its end: the terms, and the rows and indexes of its windows."""
+    from spaseq.engine.local_run import LocalRun
+    from spaseq.operators.windows import WindowOperator
+
+    run = ENDED[-1]
+    assert isinstance(run, LocalRun)
+    machine = run.session.runs[0].machine
+    assert isinstance(machine.operator, WindowOperator)
+    return int(machine.dictionary.nbytes + machine.operator.nbytes)
 
 
 def survey(path: Path) -> tuple[int, int, int]:

@@ -41,6 +41,8 @@ from support.window_scenarios import HALF, WindowScenario, window_scenarios
 
 FEWER = settings(max_examples=settings.default.max_examples // 2)
 """The reference asks a store at every evaluation, which takes time."""
+MORE = settings(max_examples=settings.default.max_examples * 5 // 2)
+"""Three hundred in CI."""
 
 
 def _localised(events: Iterable[GraphEvent]) -> list[GraphEvent]:
@@ -305,7 +307,7 @@ def _shown(match: Match) -> tuple[object, ...]:
     return match.time, match.start, bindings, triples, match.boolean
 
 
-@FEWER
+@MORE
 @given(window_scenarios(), st.sampled_from(ENGINE_HOSTS))
 def test_the_engine_reports_what_the_reference_does(scenario: WindowScenario, host: Host) -> None:
     """All at once, in pieces, restored after every event, out of order: the same lines, and the same identities."""

@@ -20,6 +20,8 @@ class Keeper:
     IDS: ClassVar[tuple[str, ...]] = ()
     ARRAYS: ClassVar[tuple[str, ...]] = ()
     NUMBERS: ClassVar[tuple[str, ...]] = ()
+    INDEXES: ClassVar[tuple[str, ...]] = ()
+    """What follows from the arrays and takes memory."""
     TOGETHER: ClassVar[bool] = True
     """Whether all its arrays have as many rows."""
 
@@ -67,7 +69,7 @@ class Keeper:
         return sum(
             getattr(keeper, each).nbytes
             for _, keeper in self.everything()
-            for each in (*keeper.IDS, *keeper.ARRAYS)
+            for each in (*keeper.IDS, *keeper.ARRAYS, *keeper.INDEXES)
         )
 
     def dump(self) -> tuple[dict[str, int], Arrays, Arrays]:

@@ -55,6 +55,11 @@ class KeyIndex:
     def __init__(self) -> None:
         self._runs: list[tuple[Longs, Rows]] = []
 
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes."""
+        return sum(keys.nbytes + rows.nbytes for keys, rows in self._runs)
+
     def add(self, keys: Longs, first: int) -> None:
         """Index further rows, numbered from ``first`` on."""
         if not len(keys):
@@ -86,6 +91,7 @@ class RowNumbers(Keeper):
     """Numbers rows of ids: equal rows have one number, for as long as they are kept."""
 
     IDS = ("ids",)
+    INDEXES = ("_index",)
 
     def __init__(self, width: int) -> None:
         self._index = KeyIndex()

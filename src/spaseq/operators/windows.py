@@ -60,7 +60,12 @@ class WindowOperator(KeptOperator):
         self._events = [each.name for match in places for each in declared_events(match.events)]
         self._inputs = dict(zip(program.names, window_inputs(query), strict=True))
         super().__init__(self._running)
-        surroundings.budget.count("windows", lambda: self._running.nbytes)
+        surroundings.budget.count("windows", lambda: self.nbytes)
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory its windows take."""
+        return self._running.nbytes
 
     def step(
         self,

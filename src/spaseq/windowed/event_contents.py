@@ -25,6 +25,7 @@ class EventContents(GrowingTable):
     IDS = ("ids", "triples")
     ARRAYS = ("position", "event", "start", "end", "key", "gone")
     NUMBERS = ("seen", "left")
+    INDEXES = ("_index",)
 
     def __init__(self, window: int, names: Sequence[str], certain: frozenset[str], triples: int = 0) -> None:
         self.window, self.names, self.certain = window, tuple(names), certain

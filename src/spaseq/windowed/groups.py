@@ -84,6 +84,7 @@ class GroupView(View):
 
     IDS = ("_result",)
     ARRAYS = ("_group_of", "_there")
+    INDEXES = ("_by_group",)
     TOGETHER = False
 
     def __init__(

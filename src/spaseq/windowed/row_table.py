@@ -18,6 +18,7 @@ class RowTable(Keeper):
 
     IDS = ("ids",)
     ARRAYS = ("weight", "since", "ends")
+    INDEXES = ("_index",)
 
     def __init__(self, names: Sequence[str], key: Sequence[str], windows: int) -> None:
         self.names = tuple(names)

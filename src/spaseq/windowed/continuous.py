@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -24,9 +23,6 @@ from spaseq.windowed.event_match import MatchView
 from spaseq.windowed.event_traces import traced
 from spaseq.windowed.inputs import EventInput, Input
 from spaseq.windowed.report import Reported, Reporter, outer_operators
-
-MOST: Final = 1 << 20
-"""As good as any number of turnovers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +144,8 @@ class ContinuousQuery(Keeper):
             part = period.part(first, last)
             yield self._evaluated(part)
             vain = part.pairs.vain > part.pairs.kept + settings().vain_pairs
-            self._turnovers = max(self._turnovers // 2, 1) if vain else min(2 * self._turnovers, MOST)
+            more = min(2 * self._turnovers, settings().slice_evaluations)
+            self._turnovers = max(self._turnovers // 2, 1) if vain else more
             first = last
 
     def _slice(self) -> int:

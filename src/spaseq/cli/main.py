@@ -18,6 +18,7 @@ VERBS = {
     "run": "run queries over streams, write matches",
     "check": "parse and check queries",
     "explain": "show the plan of a query: automaton, joins, distribution, warnings",
+    "compare": "show what several engines would answer to one text of RSEP-QL",
     "generate": "make synthetic streams of any length from a seed",
     "convert": "turn real data sets into streams and background graphs",
     "demo": "play a bundled example and show its matches",

@@ -251,6 +251,11 @@ def compile_all(
     return tuple(_compiled(text, name, found.name, each, optimisations) for each in several)
 
 
+def profiles_of(language: str) -> tuple[str, ...]:
+    """The other engines as which texts of a language can be run."""
+    return find_language(language).profiles
+
+
 def _compiled(
     text: str, name: str, language: str, lowered: Lowered, optimisations: Optimisations
 ) -> CompiledQuery:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from pyoxigraph import BlankNode, Quad, QuerySolutions, Store
+from pyoxigraph import BlankNode, Quad, QuerySolutions, Store, Triple
 
+import spaseq
 from spaseq.algebra.intervals import IntervalQuery
 from spaseq.algebra.strata import NegativeCycle
 from spaseq.errors import QueryError
@@ -17,12 +21,17 @@ from spaseq.languages.epsparql.query import compile_intervals
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
+from spaseq.planner import CompiledQuery, compile_query
 from spaseq.reference.interval_answers import interval_answers
+from support.engine_hosts import ENGINE_HOSTS
+from support.event_files import END, START, interval_nquads
 from support.interval_hosts import WAYS, column_answers
 from support.interval_scenarios import IntervalScenario, interval_scenarios, plain_scenarios
 
+Knowledge = dict[str, frozenset[Triple]]
 FEWER = settings(max_examples=settings.default.max_examples // 2)
 """The reference asks a store for every expression, which takes time."""
+MORE = settings(max_examples=5 * settings.default.max_examples // 2)
 
 
 def _compiled(scenario: IntervalScenario) -> IntervalQuery:
@@ -84,6 +93,39 @@ def test_columns_answer_as_the_reference_does(scenario: IntervalScenario, way: s
     expected = _answers(query, scenario, events)
     wanted = replace(query, policy=scenario.policy)
     found = column_answers(wanted, events, scenario.knowledge, WAYS[way], rdfs=scenario.rdfs)
+    assert _lines(found) == _lines(expected)
+
+
+def _from_files(
+    query: CompiledQuery, events: Sequence[GraphEvent], knowledge: Knowledge, **options: object
+) -> list[Match]:
+    """Two files, in no order of time."""
+    with TemporaryDirectory() as folder:
+        paths = [Path(folder, f"{number}.nq") for number in range(2)]
+        for number, path in enumerate(paths):
+            path.write_text(interval_nquads(events[number::2][::-1], first=number * len(events)), "utf-8")
+        found = spaseq.run(
+            query, {"*": [str(path) for path in paths]}, knowledge,
+            start_predicate=START, end_predicate=END, quarantine=Path(folder, "bad"), **options,  # type: ignore[arg-type]
+        )  # fmt: skip
+        return list(found)
+
+
+HOSTS = {host.name: cast(Callable[..., list[Match]], host.run) for host in ENGINE_HOSTS} | {
+    "engine, from files": _from_files
+}
+
+
+@MORE
+@given(interval_scenarios(), st.sampled_from(sorted(HOSTS)))
+def test_the_engine_answers_as_the_reference_does(scenario: IntervalScenario, way: str) -> None:
+    """However its input comes: together, in pieces, out of order, from files, restored after every event."""
+    query = _compiled(scenario)
+    expected = _answers(query, scenario, _localised(scenario.events))
+    found = HOSTS[way](
+        compile_query(scenario.query, "epsparql"), scenario.events, scenario.knowledge,
+        policy=scenario.policy.value, rdfs=scenario.rdfs,
+    )  # fmt: skip
     assert _lines(found) == _lines(expected)
 
 

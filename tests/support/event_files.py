@@ -25,3 +25,20 @@ def _event(event: GraphEvent, number: int) -> str:
         return ""
     stamp = f'"{format_instant(event.time)}"^^<{XSD}dateTime>'
     return "".join(quads) + f"{name} <{TIMESTAMP_PREDICATE}> {stamp} .\n"
+
+
+START, END = "http://ex.org/from", "http://ex.org/until"
+
+
+def interval_nquads(events: Iterable[GraphEvent], *, first: int = 0) -> str:
+    """The same for events that last: each with both ends, `START` and `END`, before it."""
+    found = []
+    for number, event in enumerate(events, first):
+        name = f"<urn:event:{number}>" if event.name is None else str(event.name)
+        ends = {START: event.time if event.start is None else event.start, END: event.time}
+        if event.triples:
+            found += [
+                f'{name} <{iri}> "{format_instant(at)}"^^<{XSD}dateTime> .\n' for iri, at in ends.items()
+            ]
+            found += sorted(f"{triple} {name} .\n" for triple in event.triples)
+    return "".join(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_DOWN, Decimal
@@ -173,3 +174,39 @@ def test_a_tsunami_is_a_reading_more_than_30_mm_from_the_prediction() -> None:
     rows = found("tsunami", {"gauge": FOLDER / "water-column.nq.gz"})
     assert {time: Decimal(row["predicted"]) for _, time, row in rows} == wanted
     assert len(rows) == 83
+
+
+V_SHAPE = """
+PREFIX schema: <http://schema.org/>
+SELECT ?company ?price1 ?price2 ?price3
+WITHIN 3 SECONDS SLIDING
+FROM STREAM stocks <http://example.org/streams/stocks>
+WHERE {
+  SEQ (A : B : C)
+  DEFINE GPM A ON stocks { ?trade1 schema:object ?company ; schema:price ?price1 }
+  DEFINE GPM B ON stocks { ?trade2 schema:object ?company ; schema:price ?price2 . FILTER(?price2 < ?price1 * 0.999) }
+  DEFINE GPM C ON stocks { ?trade3 schema:object ?company ; schema:price ?price3 . FILTER(?price3 >= ?price1) }
+}"""
+QUERY_1 = """
+PREFIX schema: <http://schema.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>
+SELECT ?company ?price1 ?price2 ?price3 WHERE
+  { ?trade1 schema:object ?company ; schema:price ?price1 }
+  SEQ { ?trade2 schema:object ?company ; schema:price ?price2 }
+  SEQ { ?trade3 schema:object ?company ; schema:price ?price3 }
+FILTER ( ?price2 < ?price1 * 0.999 && ?price3 >= ?price1 && getDURATION() <= "PT3S"^^xsd:duration )"""
+
+
+def test_the_v_shape_is_the_same_in_spaseq_and_in_epsparql() -> None:
+    """On trades of which no two of one company are simultaneous, `:` with a sliding window and SEQ with a bound agree."""
+    for series in prices(TRADES).values():
+        assert len({time for time, _ in series}) == len(series)
+    sought = spaseq.compile(V_SHAPE), spaseq.compile(QUERY_1, language="epsparql")
+    in_spaseq, in_epsparql = (
+        Counter(
+            (match.start, match.time, *map(str, match.bindings.values()))
+            for match in spaseq.run(query, {"stocks": TRADES}, with_events=False)
+        )
+        for query in sought
+    )
+    assert in_spaseq == in_epsparql
+    assert in_spaseq.total() > 1000

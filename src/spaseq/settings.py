@@ -212,6 +212,11 @@ class Settings:
     slice_windows: int = _threshold(
         16, 2, "sliding windows in a slice of time, by which a finite input is spread over cores"
     )
+    slice_ranges: int = _threshold(
+        4,
+        1,
+        "ranges of a hopping window in a slice of time, by which evaluations of a finite input are spread",
+    )
     tick_groups: int = _threshold(
         8,
         2,

@@ -10,7 +10,14 @@ from spaseq.planner.compiled import compile_query
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import build_program
 from spaseq.spark.shuffle.arrow_terms import text_hash
-from spaseq.spark.shuffle.routing import Routing, Ticks, bucket_places, routing_of, spark_partition
+from spaseq.spark.shuffle.routing import (
+    Routing,
+    Ticks,
+    bucket_places,
+    no_key,
+    routing_of,
+    spark_partition,
+)
 
 QUERY = """PREFIX : <http://ex.org/>
 SELECT ?k ?w {window} FROM STREAM S <http://ex.org/s>
@@ -126,3 +133,45 @@ def test_buckets_are_named_so_that_partitions_are_even(buckets: int, partitions:
     counts = np.bincount([spark_partition(place, partitions) for place in places], minlength=partitions)
     assert set(counts.tolist()) == {buckets // partitions}
     assert places[0] == 0, "a run with another number of buckets finds this one, which refuses it"
+
+
+WINDOWED = """PREFIX : <http://ex.org/>
+SELECT (COUNT(*) AS ?n) FROM NAMED WINDOW :w ON :s {window} WHERE {{ WINDOW :w {{ ?x :p ?v }} }}"""
+
+
+def windowed(window: str, *, streaming: bool = False) -> Routing:
+    """How a query over a window is spread over a hundred buckets."""
+    return routing_of(
+        build_program(compile_query(WINDOWED.format(window=window), "rsepql")), 100, streaming=streaming
+    )
+
+
+def test_a_tumbling_window_goes_to_one_bucket_with_its_last_event() -> None:
+    """It is closed at its end: an event on a boundary belongs to the window that ends there, and to no other."""
+    how = windowed("[RANGE 10s TUMBLING]")
+    targets = how.targets(no_key(3), np.array([10_000_001, 15_000_000, 20_000_000]))
+    (home,) = how.home(no_key(1), np.array([20_000_000])).tolist()
+    assert targets.row.tolist() == [0, 1, 2]
+    assert targets.bucket.tolist() == [home] * 3
+
+
+def test_an_evaluation_finds_all_events_of_its_window_in_its_bucket() -> None:
+    """Whatever slice of time it lies in, and whatever time it is, before 1970 too."""
+    how = windowed("[RANGE 10s STEP 3s]")
+    events = np.arange(-100_000_000, 100_000_000, 700_000)
+    targets = how.targets(no_key(len(events)), events)
+    for evaluation in range(-60_000_000, 90_000_000, 3_000_000):
+        (home,) = how.home(no_key(1), np.array([evaluation])).tolist()
+        here = events[targets.row[targets.bucket == home]]
+        needed = events[(events > evaluation - 10_000_000) & (events <= evaluation)]
+        assert np.isin(needed, here).all()
+
+
+def test_every_bucket_hears_of_every_instant_of_a_windowed_query() -> None:
+    """There is an evaluation at it, whoever has the rows; on an endless input all rows stay together."""
+    ticks = windowed("[RANGE 10s STEP 3s]").tick_targets(np.array([5, 7]))
+    assert sorted(zip(ticks.row.tolist(), ticks.bucket.tolist(), strict=True)) == [
+        (row, bucket) for row in range(2) for bucket in range(100)
+    ]
+    endless = windowed("[RANGE 10s STEP 3s]", streaming=True)
+    assert (endless.unit, endless.size) == (RouteUnit.WHOLE, 0)

@@ -170,7 +170,7 @@ def routing_of(
     if unit is RouteUnit.EVALUATION:
         assert how.stretches is not None
         length, reach, origin = how.stretches.length, how.stretches.reach, how.stretches.origin
-        size = length * settings().slice_windows if reach else length
+        size = length * settings().slice_ranges if reach else length
         return Routing(unit, (), ticks, buckets, salt, size, origin, reach=reach)
     window, start = program.window_time
     groups = min(settings().tick_groups, buckets) if unit is RouteUnit.KEY_AND_TICKS and not streaming else 0

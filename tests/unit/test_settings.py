@@ -30,6 +30,7 @@ NO_THRESHOLD = {
     "algebra/scope.py": "the same",
     "temporal/instants.py": "a cache of a function of a number, by the standard library",
     "cli/arguments.py": "units of sizes",
+    "cli/time_axis.py": "how many letters a drawing has room for",
     "languages/rsepql/builder.py": "the digits of the largest number of a window",
     "columnar/bgp.py": "a number that no id is",
     "columnar/kernels/spelling.py": "the digits that 64 bits hold",

@@ -117,16 +117,17 @@ def test_plain_seq_over_single_triples_is_that_of_ep_sparql(
 @given(
     st.sampled_from(SHAPES),
     st.sampled_from(SHAPES),
-    single_events(lasting=False),
-    st.sampled_from((Policy.CHRONOLOGICAL, Policy.RECENT)),
+    st.sampled_from(Policy).flatmap(
+        lambda policy: st.tuples(st.just(policy), single_events(lasting=policy is Policy.UNRESTRICTED))
+    ),
 )
-def test_consuming_seq_over_single_triples_is_that_of_ep_sparql(
-    first: str, second: str, events: tuple[GraphEvent, ...], policy: Policy
+def test_a_profile_over_single_triples_is_ep_sparql_under_its_policy(
+    first: str, second: str, drawn: tuple[Policy, tuple[GraphEvent, ...]]
 ) -> None:
-    """At every new event, over everything so far: the same solutions at the same instants."""
-    word = policy.value.upper()
-    where = f"{{ MATCH {{ A SEQ {word} B }} }} CONSUME {word} REPORT ON CONTENT CHANGE"
-    windows = compile_windows(HEAD % (first, second) + where)
+    """The same solutions at the same instants; with policies over instants, since partners are chosen by another order."""
+    policy, events = drawn
+    text = (HEAD % (first, second) + "{ MATCH { A SEQ B } }").replace("REGISTER RSTREAM :q AS ", "")
+    windows = compile_windows(text, profile=f"epsparql-{policy.value}")
     (intervals,) = compile_intervals(
         f"PREFIX : <http://ex.org/> SELECT * {{ {{ {first} }} SEQ {{ {second} }} }}", policy=policy
     )

@@ -48,21 +48,21 @@ OTHERS = (
     "?x :p/:q ?v",
     "?x :p ?v BIND(?v + 1 AS ?w)",
     "?x :p ?v MINUS { ?x :q ?v }",
-    "SELECT ?x (COUNT(*) AS ?w) { ?x ?any ?o } GROUP BY ?x",
+    "SELECT ?x (COUNT(*) AS ?many) { ?x ?any ?o } GROUP BY ?x",
 )
-SINGLE = tuple(shape for shape in CONSUMED[:6])
-"""Patterns of one triple."""
+USUAL = ("?x :p ?v", "?x :q ?w", "?x :q []", "?x :p ?w", "?x :q ?v", "?x ?any ?v")
+"""Patterns of one triple that often fit together."""
 
 
 @st.composite
-def match_scenarios(draw: st.DrawFn, *, lasting: bool = True, most_events: int = 10) -> WindowScenario:
+def match_scenarios(draw: st.DrawFn, *, lasting: bool = True, most_events: int = 14) -> WindowScenario:
     """A random query with MATCH that compiles, and events on which it is likely to have answers.
 
     With ``lasting`` some events are intervals.
     """
     origin = draw(st.sampled_from((0, 0, -7, 1_000_000_001)))
     query = _MatchDrawing(draw, origin).query()
-    count = draw(st.sampled_from(range(min(4, most_events), most_events + 1)))
+    count = draw(st.sampled_from(range(min(6, most_events), most_events + 1)))
     spread = lasting and draw(st.sampled_from((False, False, True)))
     events = tuple(_event(draw, origin, spread) for _ in range(count))
     knowledge = {
@@ -86,7 +86,7 @@ def _event(draw: st.DrawFn, origin: int, spread: bool) -> GraphEvent:
         for _ in range(draw(st.sampled_from((1, 2, 3, 4))))
     )
     time = origin * 1_000_000 + draw(st.sampled_from(range(16))) * HALF
-    event = GraphEvent(EX + draw(st.sampled_from((*STREAMS, STREAMS[0]))), time, triples)
+    event = GraphEvent(EX + draw(st.sampled_from(STREAMS)), time, triples)
     length = draw(st.sampled_from((0, 1, 2, 5))) if spread else 0
     return replace(event, start=event.time - length * HALF) if length else event
 
@@ -115,7 +115,7 @@ class _MatchDrawing(Drawing):
         for window in self.windows:
             if window.name and f"{window.name} " not in read + " ":
                 where += f" OPTIONAL {{ WINDOW {window.name} {{ ?x :p ?f }} }}"
-        operator = self.pick(("", "", "RSTREAM", "ISTREAM", "DSTREAM"))
+        operator = self.pick(("", "", "RSTREAM", "RSTREAM", "ISTREAM", "DSTREAM"))
         return "\n".join(
             (
                 "PREFIX : <http://ex.org/>",
@@ -166,6 +166,9 @@ class _MatchDrawing(Drawing):
         kind = self.number(0, 9) if depth else 0
         if kind == 0:
             return self.unit(0)
+        if kind >= 6:  # one plain pair, which often has answers
+            left, right = self.event(), self.event()
+            return f"{left} SEQ {self.policy(left, right)} {right}"
         if kind == 1:
             return f"{self.unit(depth - 1)} DURING {self.unit(depth - 1)}"
         left, right = self.unit(depth - 1), self.unit(depth - 1)
@@ -186,8 +189,9 @@ class _MatchDrawing(Drawing):
             shapes = (
                 CONSUMED if "RECENT" in self.consumes or "CHRON" in self.consumes else (*CONSUMED, *OTHERS)
             )
-            shapes = (*SINGLE, *SINGLE, *shapes)
-            self.events.append((f"E{len(self.events)}", self.pick(windows), self.pick(shapes)))
+            shapes = (*USUAL, *USUAL, *USUAL, *shapes)
+            window = windows[0] if not self.chance(3) else self.pick(windows)
+            self.events.append((f"E{len(self.events)}", window, self.pick(shapes)))
             return self.events[-1][0]
         return self.draw(st.sampled_from(self.events))[0]
 

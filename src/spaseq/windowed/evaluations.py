@@ -140,7 +140,7 @@ def _multiple(values: Longs, step: int, origin: int, *, closed: bool) -> Longs:
 class _Window(Keeper):
     """One window over the events of its stream."""
 
-    NUMBERS = ("unseen_events", "unseen_triples", "last_closing")
+    NUMBERS = ("unseen_events", "unseen_triples", "last_closing", "begin", "begin_time")
 
     def __init__(self, window: StreamWindow, events: _Events, *, closed: bool) -> None:
         self.bodies = window.bodies
@@ -152,6 +152,14 @@ class _Window(Keeper):
         """The position at which a counted window closed last."""
         self.unseen_events = 0
         self.unseen_triples = 0
+        self.begin = -1
+        """The position of the first event of a window that only grows, once there is one, and its time."""
+        self.begin_time = 0
+
+    @property
+    def grows(self) -> bool:
+        """True if no event ever leaves it: then the events that evaluations have seen need not be kept."""
+        return all(isinstance(body, (Everything, Landmark)) for body in self.bodies)
 
     @property
     def counted(self) -> Range | None:
@@ -162,6 +170,9 @@ class _Window(Keeper):
         """What the window holds at some instants; ``closings`` are the positions at which a counted one closes there."""
         low = np.full(len(instants), self.events.first, np.int64)
         high = self.events.first + np.searchsorted(self.events.times, instants, side="right").astype(np.int64)
+        if self.grows:
+            low = low + len(self.events.times) if self.begin < 0 else np.full(len(instants), self.begin)
+            return low, np.maximum(low, high)
         for body in reversed(self.bodies):
             at = closings if body is self.counted else None
             low, high = self._narrowed(body, instants, low, high, at)
@@ -174,18 +185,18 @@ class _Window(Keeper):
             case Everything():
                 return low, high
             case Landmark(start):
-                return np.maximum(low, self._place(start - 1)), high
+                return np.maximum(low, self.after(start - 1)), high
             case Interval(first, last):
-                return np.maximum(low, self._place(first - 1)), np.minimum(high, self._place(last))
+                return np.maximum(low, self.after(first - 1)), np.minimum(high, self.after(last))
             case Range(size, step, Unit.TIME, start):
                 ends = instants
                 if step is not None:
                     ends = _multiple(instants, step, start or 0, closed=self._closed)
-                low, high = np.maximum(low, self._place(ends - size)), np.minimum(high, self._place(ends))
-                return (low if start is None else np.maximum(low, self._place(start - 1))), high
+                low, high = np.maximum(low, self.after(ends - size)), np.minimum(high, self.after(ends))
+                return (low if start is None else np.maximum(low, self.after(start - 1))), high
             case Range(start=start):
                 if start is not None:
-                    low = np.maximum(low, self._place(start - 1))
+                    low = np.maximum(low, self.after(start - 1))
                 return self._counted_range(body, low, np.maximum(low, high), closings)
 
     def _counted_range(
@@ -223,7 +234,13 @@ class _Window(Keeper):
         return events.times[event], (done[:-1][event - first] + 1 + nth) * body.step
 
     def note(self, times: Longs, triples: Longs) -> None:
-        """Count the events, now appended, that come before a window starts to count."""
+        """Count the events, now appended, that come before a window starts to count; find the first one of a window that grows."""
+        if self.grows and self.begin < 0:
+            start = max((body.start for body in self.bodies if isinstance(body, Landmark)), default=None)
+            early = 0 if start is None else int(np.searchsorted(times, start))
+            if early < len(times):
+                self.begin = self.events.first + len(self.events.times) - len(times) + early
+                self.begin_time = int(times[early])
         body = self.bodies[-1]
         if isinstance(body, Range) and body.start is not None:
             early = int(np.searchsorted(times, body.start))
@@ -247,7 +264,7 @@ class _Window(Keeper):
             return counts
         return self.events.first + np.searchsorted(self.events.counts, counts, side="right").astype(np.int64)
 
-    def _place(self, instants: Longs | int) -> Longs:
+    def after(self, instants: Longs | int) -> Longs:
         """The first position whose event comes after each instant."""
         return self.events.first + np.searchsorted(self.events.times, instants, side="right").astype(np.int64)
 
@@ -344,7 +361,7 @@ class Evaluations(Keeper):
         for window in self._windows:
             low, high = window.ranges(instants)
             times = window.events.times
-            held = high > low
+            held = high > np.maximum(low, window.events.first)  # those before it are of earlier instants
             last = times[np.where(held, high - 1 - window.events.first, 0)] if len(times) else instants
             changed |= held & (last == instants)
         return changed
@@ -406,7 +423,9 @@ class Evaluations(Keeper):
             here = high > low
             held |= here
             times = window.events.times
-            if len(times):
+            if window.grows:
+                starts = np.where(here, np.minimum(starts, window.begin_time), starts)
+            elif len(times):
                 first = times[np.where(here, low - window.events.first, 0)]
                 starts = np.where(here, np.minimum(starts, first), starts)
         starts = np.where(held, starts, instants)
@@ -429,6 +448,8 @@ class Evaluations(Keeper):
         for window in self._windows:
             at = np.array([window.last_closing]) if window.counted is not None else None
             low, _ = window.ranges(after, at if self._report.trigger is Trigger.WINDOW_CLOSE else None)
+            if window.grows:
+                low = window.after(np.array([self._done]))
             key = id(window.events)
             needed[key] = min(needed.get(key, FOREVER), int(low[0]))
         for events in self._events.values():

@@ -18,6 +18,7 @@ from spaseq.planner.program import Program
 from spaseq.windowed.continuous import ContinuousQuery, Outcome
 from spaseq.windowed.event_traces import TRACE, trace_events
 from spaseq.windowed.inputs import matches, window_inputs
+from spaseq.windowed.report import Reported
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -98,11 +99,25 @@ class WindowOperator(KeptOperator):
             period.instants[reported.at],
             period.starts[reported.at],
             columns,
-            [self._matched(trace) for trace in reported.column(TRACE).tolist()] if self._events else [],
+            self._matched_events(reported, columns) if self._events else [],
             self._surroundings.dictionary.generation,
             sign=sign,
             evaluation=period.numbers[reported.at],
         )
+
+    def _matched_events(self, reported: Reported, columns: dict[str, Ints]) -> list[Matched]:
+        """The events of every solution; of equal ones in order of their events, so that hosts and restarts number them alike."""
+        found = [self._matched(trace) for trace in reported.column(TRACE).tolist()]
+        equal: dict[tuple[int, ...], list[int]] = {}
+        for row, key in enumerate(
+            zip(reported.at.tolist(), *(ids.tolist() for ids in columns.values()), strict=True)
+        ):
+            equal.setdefault(key, []).append(row)
+        for rows in equal.values():
+            ordered = sorted((found[row] for row in rows), key=lambda told: [each[2::2] for each in told])
+            for row, told in zip(rows, ordered, strict=True):
+                found[row] = told
+        return found
 
     def _matched(self, trace: int) -> Matched:
         """The events of a solution; none if it does not tell."""

@@ -12,8 +12,10 @@ from spaseq.cli.comparison import Comparison, StreamEvent
 from spaseq.model.matches import Match
 
 _CSS: Final = Path(__file__).with_name("time_axis.css")
-LEFT, RIGHT, LANE, ROW, STEP = 190, 60, 46, 30, 110
-"""Room beside the axis, the height of a stream's lane and of an answer, and what two instants are apart at least."""
+LANE, ROW, LETTER, MARGIN = 46, 30, 7.3, 14
+"""The height of a stream's lane and of an answer, the width of a letter, and the room around texts."""
+MOST_LETTERS: Final = 30
+"""Longer texts are cut; the whole text shows when the pointer rests on them."""
 
 
 _ABOUT: Final = (
@@ -46,7 +48,12 @@ class _Drawing:
         self._events = list(dict.fromkeys(comparison.events or self._named()))
         instants = {event.instant for event, _ in self._events} | set(comparison.instants)
         self._places = {instant: number for number, instant in enumerate(sorted(instants))}
-        self._width = LEFT + max(len(self._places) - 1, 1) * STEP + RIGHT
+        answers = [match for matches in comparison.answers.values() for match in matches]
+        labels = [*comparison.answers, *(self._label(match) for match in answers)]
+        lines = [_cut(line) for event in self._events for line in self._triples(event)]
+        self._step = max([12, *map(len, lines)]) * LETTER + MARGIN
+        self._left = max([20, *map(len, labels)]) * LETTER + 2 * MARGIN + self._step / 2
+        self._width = round(self._left + (max(len(self._places), 2) - 0.5) * self._step)
         self._parts: list[str] = []
         self._y = 20
 
@@ -58,7 +65,17 @@ class _Drawing:
         return [StreamEvent(replace(event, step="")) for event in every]
 
     def _x(self, instant: int) -> float:
-        return LEFT + self._places[instant] * STEP
+        return round(self._left + self._places[instant] * self._step, 1)
+
+    def _label(self, match: Match) -> str:
+        """An answer, without the names of its variables if it is long."""
+        whole = self._comparison.bindings(match)
+        if len(whole) <= MOST_LETTERS or not match.bindings:
+            return _cut(whole)
+        return _cut(" ".join(map(self._comparison.term, match.bindings.values())))
+
+    def _triples(self, event: StreamEvent) -> list[str]:
+        return [" ".join(map(self._comparison.term, each)) for each in event.triples]
 
     def svg(self) -> str:
         streams = sorted({event.stream for event, _ in self._events})
@@ -83,14 +100,14 @@ class _Drawing:
     def _stream(self, stream: str) -> None:
         """The events of a stream; simultaneous ones stand below one another."""
         label = stream.rstrip("/#").replace("#", "/").rsplit("/", 1)[-1]
-        self._text(14, self._y + 15, label, "lane", stream)
+        self._text(MARGIN, self._y + 15, label, "lane", stream)
         taken: dict[int, int] = {}
-        for event, terms in self._events:
+        for each in self._events:
+            event, triples = each.event, self._triples(each)
             if event.stream != stream:
                 continue
-            triples = tuple(" ".join(map(self._comparison.term, each)) for each in terms)
             row = taken.get(event.instant, 0)
-            shown = triples[:4] + (("…",) if len(triples) > 4 else ())
+            shown = triples[:4] + (["…"] if len(triples) > 4 else [])
             taken[event.instant] = row + 1 + len(shown)
             x, y = self._x(event.instant), self._y + 11 + 15 * row
             name = self._comparison.term(event.graph) if event.graph is not None else ""
@@ -99,8 +116,7 @@ class _Drawing:
                 f'<circle class="event" cx="{x}" cy="{y}" r="5"><title>{hint}</title></circle>'
             )
             for number, line in enumerate(shown):
-                text = line if len(line) <= 18 else line[:17] + "…"
-                self._text(x, y + 17 + 13 * number, text, "triple", line)
+                self._text(x, y + 17 + 13 * number, _cut(line), "triple", line)
         self._y += max(LANE, 26 + 15 * max(taken.values(), default=0))
 
     def _engine(self, profile: str) -> None:
@@ -109,9 +125,9 @@ class _Drawing:
             self._comparison.answers[profile],
             key=lambda match: (match.instant, [event.instant for event in match.events]),
         )
-        self._text(14, self._y + 22, profile, "lane")
+        self._text(MARGIN, self._y + 22, profile, "lane")
         if not found:
-            self._text(LEFT, self._y + 22, "no answer", "none")
+            self._text(self._left, self._y + 22, "no answer", "none")
         self._y += 22
         for match in found:
             self._answer(match)
@@ -136,15 +152,15 @@ class _Drawing:
                 f'<circle class="part" cx="{x}" cy="{base}" r="4"><title>{escape(str(event))}</title></circle>'
             )
         self._parts.append(f'<path class="report" d="M {report} {base - 6} l 6 6 l -6 6 l -6 -6 z"/>')
-        answer = self._comparison.bindings(match)
-        made_of = self._comparison.made_of(match)
-        shown = answer if len(answer) <= 60 else answer[:59] + "…"
-        self._text(
-            14, base + 4, shown if len(shown) <= 26 else shown[:25] + "…", "answer", f"{answer} {made_of}"
-        )
+        answer, made_of = self._comparison.bindings(match), self._comparison.made_of(match)
+        self._text(MARGIN, base + 4, self._label(match), "answer", f"{answer} {made_of}")
 
     def _axis(self) -> None:
         self._y += 26
         for instant in self._places:
             self._text(self._x(instant), self._y - 8, self._comparison.instant(instant), "time")
         self._y += 10
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_LETTERS else text[: MOST_LETTERS - 1] + "…"

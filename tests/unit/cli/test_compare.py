@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -92,6 +93,18 @@ def test_a_page_draws_events_and_answers_on_a_time_axis(folder: Path) -> None:
     (folder / "out.html").write_text("")
     assert compare(folder, "--format", "html", "--output", str(folder / "out.html")).stdout == ""
     assert (folder / "out.html").read_text().startswith("<!doctype html>")
+
+
+def test_long_texts_are_cut_and_have_room(folder: Path) -> None:
+    """Names of variables go first; instants are as far apart as the longest triple is wide."""
+    long = "a" * 60
+    (folder / "s.nq").write_text(EVENTS.replace("ex.org/a1", f"ex.org/{long}"))
+    page = compare(folder, "--profiles", "epsparql-recent", "--format", "html").stdout
+    shown = re.findall(r'<text class="(?:answer|triple)"[^>]*>([^<]*)', page)
+    assert max(map(len, shown)) == 30
+    assert any(text.startswith(":aaa") and text.endswith("…") for text in shown)
+    places = sorted({float(x) for x in re.findall(r'class="event" cx="([\d.]+)"', page)})
+    assert min(b - a for a, b in itertools.pairwise(places)) > 200
 
 
 @pytest.mark.parametrize(

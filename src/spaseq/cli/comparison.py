@@ -119,16 +119,20 @@ def _as_json(match: Match) -> dict[str, object]:
 
 
 def to_table(comparison: Comparison, width: int | None = None) -> str:
-    """A row for each answer with the events that justify it, and a column for each engine: how often it gives that answer."""
+    """A row for each answer with the events that justify it, and a column for each engine: how often it gives that answer.
+
+    Engines are numbered, which leaves room for answers.
+    """
     from rich.console import Console
     from rich.table import Table
 
     table = Table()
     table.add_column("time", no_wrap=True)
-    table.add_column("answer")
-    table.add_column("events")
-    for profile in comparison.answers:
-        table.add_column(profile.replace("-", "\n", 1), justify="center")
+    table.add_column("answer", overflow="fold")
+    table.add_column("events", overflow="fold")
+    numbers = {profile: str(number) for number, profile in enumerate(comparison.answers, 1)}
+    for number in numbers.values():
+        table.add_column(number, justify="center", no_wrap=True)
     before = None
     for instant, answer, made_of, counts in comparison.rows():
         if before not in (None, instant):
@@ -138,5 +142,5 @@ def to_table(comparison: Comparison, width: int | None = None) -> str:
         table.add_row(shown, answer, made_of, *("" if n == 0 else "x" if n == 1 else str(n) for n in counts))
     console = Console(width=width, markup=False, highlight=False)
     with console.capture() as printed:
-        console.print(table)
+        console.print(*(f"{number}  {profile}" for profile, number in numbers.items()), table, sep="\n")
     return printed.get()

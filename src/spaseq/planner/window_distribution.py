@@ -261,8 +261,9 @@ class _Splitting:
 
 def _stretches(query: WindowQuery) -> Stretches | str:
     """By which stretches of time evaluations go apart, or why they do not."""
-    if query.emission is not Emission.RSTREAM:
-        return f"{query.emission.value} compares every evaluation with the one before"
+    gap = _gap(query)
+    if gap is None:
+        return f"{query.emission.value} compares every evaluation with the one before, which may lie far back"
     if query.consumption is not Consumption.NONE:
         return "what is consumed is gone at all later evaluations"
     if _makes_blank_nodes(query):
@@ -280,9 +281,19 @@ def _stretches(query: WindowQuery) -> Stretches | str:
     if reach is None or None in sizes:
         return "a window without RANGE holds what came before any evaluation"
     (step, start), *others = grids or {(None, None)}
-    if closing and not others and step is not None and all(map(_tumbles, query.windows)):
+    if closing and not others and not gap and step is not None and all(map(_tumbles, query.windows)):
         return Stretches(step, 0, start or 0)
-    return Stretches(reach, reach, 0)
+    return Stretches(reach + gap, reach + gap, 0)
+
+
+def _gap(query: WindowQuery) -> int | None:
+    """How long before an evaluation the one may lie that it is compared with; 0 if it is with none, None if any time before."""
+    if query.emission is Emission.RSTREAM:
+        return 0
+    if query.report.non_empty or query.report.trigger is Trigger.CONTENT_CHANGE:
+        return None
+    steps = [body.step for window in query.windows if (body := window.stepping) and body.step]
+    return query.report.every or max(steps, default=None)
 
 
 def _reach(window: StreamWindow, *, closing: bool) -> int | None:

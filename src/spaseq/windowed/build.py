@@ -284,15 +284,16 @@ class ViewBuilder:
             return parts[0]
         if len(parts) == 2:
             return self._filtered(JoinView(parts[0], parts[1], self._count), filters)
-        names = {name for part in parts for name in part.names}
-        checked = [each for each in filters if expression_variables(each) <= names]
+        certain = frozenset[str]().union(*(part.certain for part in parts))
+        checked = [each for each in filters if expression_variables(each) <= certain]
         for condition in checked:
             filters.remove(condition)
         return ConjunctionView(parts, checked, self._evaluator, self._count)
 
     def _filtered(self, view: View, filters: list[Expression]) -> View:
         for condition in list(filters):
-            if expression_variables(condition) <= set(view.names):
+            # A variable that a row leaves unbound may be bound by what it is joined with.
+            if expression_variables(condition) <= view.certain:
                 filters.remove(condition)
                 view = FilterView(view, condition, self._evaluator)
         return view

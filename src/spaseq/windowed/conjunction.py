@@ -94,7 +94,7 @@ def cost(order: Order, parts: Sequence[Statistics]) -> float:
 
 
 class ConjunctionView(View):
-    """The join of at least three views; conditions are checked as soon as their variables are there."""
+    """The join of at least three views; conditions on what all its rows bind are checked as soon as their variables are there."""
 
     ARRAYS = ("_arranged",)
     NUMBERS = ("_seen", "_looked")
@@ -133,7 +133,7 @@ class ConjunctionView(View):
         side: View | PairJoin = self._parts[order[0]]
         for part in order[1:]:
             side = PairJoin(side, self._parts[part], self._windows)
-            ready = [each for each in waiting if expression_variables(each) <= set(side.names)]
+            ready = [each for each in waiting if expression_variables(each) <= side.certain]
             waiting = [each for each in waiting if each not in ready]
             self._joins.append(side)
             self._checked.append(ready)

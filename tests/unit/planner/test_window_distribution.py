@@ -129,10 +129,23 @@ def test_evaluations_go_apart_by_time(window: str, more: str, found: tuple[int, 
     assert spread.unit is (RouteUnit.WHOLE if found is None else RouteUnit.EVALUATION)
 
 
-def test_what_is_new_since_the_evaluation_before_keeps_evaluations_together() -> None:
-    """The one before may lie in another stretch."""
-    found = distribution(
-        "WINDOW :w { ?x :p ?v }", "REGISTER ISTREAM :q AS SELECT (COUNT(*) AS ?n)", window=TUMBLING
-    )
-    assert found.unit is RouteUnit.WHOLE
-    assert "ISTREAM compares every evaluation with the one before" in found.reason
+@pytest.mark.parametrize(
+    ("report", "window", "found"),
+    [
+        ("", TUMBLING, (20_000_000, 20_000_000, 0)),
+        ("", SLIDING, (12_000_000, 12_000_000, 0)),
+        ("REPORT EVERY 3s", "[RANGE 10s]", (13_000_000, 13_000_000, 0)),
+        ("REPORT ON WINDOW CLOSE AND NON-EMPTY CONTENT", TUMBLING, None),
+        ("REPORT ON CONTENT CHANGE", TUMBLING, None),
+    ],
+)
+def test_what_is_new_needs_the_evaluation_before(
+    report: str, window: str, found: tuple[int, int, int] | None
+) -> None:
+    """Its rows are there too, if it is known how far back it lies."""
+    head = "REGISTER ISTREAM :q AS SELECT (COUNT(*) AS ?n)"
+    spread = distribution("WINDOW :w { ?x :p ?v }", head, report, window=window)
+    shape = spread.stretches
+    assert (shape and (shape.length, shape.reach, shape.origin)) == found
+    if found is None:
+        assert "ISTREAM compares every evaluation with the one before" in spread.reason

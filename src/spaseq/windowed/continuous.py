@@ -140,7 +140,9 @@ class ContinuousQuery(Keeper):
         period = self._evaluations.step(arrived, now)
         first = 0
         while first < len(period):
-            last = min(first + self._slice(), period.turned_over(first, self._turnovers))
+            last = min(first + self._slice(), len(period))
+            if self._turnovers < last - first:  # windows turn over at most once at an evaluation
+                last = min(last, period.turned_over(first, self._turnovers))
             part = period.part(first, last)
             yield self._evaluated(part)
             vain = part.pairs.vain > part.pairs.kept + settings().vain_pairs

@@ -92,7 +92,7 @@ class Settings:
     compiled_graph_bytes: int = _threshold(1 << 21, 60, "graphs from this size on are encoded by kernels")
     promoted_terms: int = _threshold(5_000, 3, "terms from which a bucket's dictionary uses the arena")
     loaded_terms: int = _threshold(100, 2, "the same in a process that has loaded the arena")
-    compacted_terms: int = _threshold(1 << 17, 4, "terms from which a dictionary that doubled is compacted")
+    compacted_terms: int = _threshold(1 << 16, 4, "terms from which a dictionary that doubled is compacted")
     compacted_bucket_terms: int = _threshold(500_000, 4, "the same for the dictionary of a Spark bucket")
     forgotten_terms: int = _threshold(2_000_000, 5, "terms from which a Spark worker starts a new dictionary")
     forgotten_events: int = _threshold(

@@ -93,11 +93,12 @@ def drawn(case: Case) -> str:
 
 
 def _arcs(match: Match, label: str, y: int) -> list[str]:
-    places = [_x(event.instant) for event in match.events]
+    events = sorted(match.events, key=lambda event: event.instant)
+    places = [_x(event.instant) for event in events]
     parts = [f'<text class="quiet" x="{LEFT}" y="{y}">{label}</text>']
     for first, second in pairwise(places):
         parts.append(f'<path d="M {first} {y} Q {(first + second) / 2} {y - 24} {second} {y}"/>')
-    kinds = zip(places, match.events, strict=True)
+    kinds = zip(places, events, strict=True)
     return parts + [f'<circle class="{event.step}" cx="{x}" cy="{y}" r="4"/>' for x, event in kinds]
 
 

@@ -137,7 +137,8 @@ class _Drawing:
 
     def _answer(self, match: Match) -> None:
         base, report = self._y + 20, self._x(match.instant)
-        places = [self._x(event.instant) for event in match.events]
+        events = sorted(match.events, key=lambda event: event.instant)
+        places = [self._x(event.instant) for event in events]
         for first, second in pairwise(places):
             middle = (first + second) / 2
             self._parts.append(
@@ -147,7 +148,7 @@ class _Drawing:
             self._parts.append(
                 f'<line class="wait" x1="{max(places)}" x2="{report}" y1="{base}" y2="{base}"/>'
             )
-        for event, x in zip(match.events, places, strict=True):
+        for event, x in zip(events, places, strict=True):
             self._parts.append(
                 f'<circle class="part" cx="{x}" cy="{base}" r="4"><title>{escape(str(event))}</title></circle>'
             )

@@ -90,7 +90,7 @@ class Matching:
         return found
 
     def origins(self, found: Found) -> list[tuple[MatchedEvent, ...]]:
-        """The events of each solution, in order of time."""
+        """The events of each solution, in the order written."""
         return [
             tuple(
                 MatchedEvent(part.name, event.stream, event.time, event.name)

@@ -67,8 +67,8 @@ class Made(NamedTuple):
     used: frozenset[Used] = frozenset()
 
     def with_(self, other: Made) -> Made:
-        """Of a solution that is made of two."""
-        return Made(tuple(sorted(self.parts + other.parts)), self.used | other.used)
+        """Of a solution that is made of two, in the order written."""
+        return Made(self.parts + other.parts, self.used | other.used)
 
     def or_(self, other: Made) -> Made:
         """Of a solution that can be made in two ways."""

@@ -178,14 +178,16 @@ def _matches(query: RsepqlQuery) -> Iterator[QueryError]:
     if query.consume is not None and not query.matches:
         yield ConsumeWithoutMatch(span=query.consume.span)
     for match in query.matches:
-        yield from _keys(match.events)
+        patterns = [each.pattern for each in declared_events(match.events)]
+        for key in _keys(match.events):
+            if not any(_binds(pattern, key) for pattern in patterns):  # type: ignore[arg-type]
+                yield KeyNotBound(variable=key.name, span=key.span)
 
 
-def _keys(pattern: EventPattern) -> Iterator[QueryError]:
+def _keys(pattern: EventPattern) -> Iterator[Var]:
+    """The variables after PARTITION."""
     if isinstance(pattern, EventSeq) and pattern.key is not None:
-        sides = (each for side in (pattern.left, pattern.right) for each in declared_events(side))
-        if not any(_binds(each.pattern, pattern.key) for each in sides):  # type: ignore[arg-type]
-            yield KeyNotBound(variable=pattern.key.name, span=pattern.key.span)
+        yield pattern.key
     for operand in operands(pattern):
         yield from _keys(operand)
 

@@ -210,12 +210,12 @@ class NotConsumable(QueryError):
 
 
 class KeyNotBound(QueryError):
-    """`SEQ PARTITION ?k` where no event of either side has `?k` in a triple pattern: no event has such a key."""
+    """`SEQ PARTITION ?k` where no event of the `MATCH` has `?k` in a triple pattern: no event has such a key."""
 
     code = "SPQ723"
-    message_template = "no event of this SEQ has ?{variable} in a triple pattern"
+    message_template = "no event of this MATCH has ?{variable} in a triple pattern"
     label_template = "not a key of these events"
-    cure_template = "let an EVENT pattern of either side bind ?{variable}, or write SEQ STRICT"
+    cure_template = "let the EVENT patterns on either side bind ?{variable}, or write SEQ STRICT"
 
 
 class ConsumeWithoutMatch(QueryError):

@@ -30,7 +30,7 @@ _NAMES = {
     "loading": "CPU time of loading",
     "per_event": "CPU time per event after the first tenth",
     "steady": "throughput of the last tenth, over that of the second,",
-    "flat": "memory after the last tenth, over that after the second,",
+    "flat": "the peak of memory in the second half, over that in the first,",
 }
 _UNITS = {
     "cpu": " s",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import time
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -79,7 +81,7 @@ def watched_task(job: Job) -> Round:
     """The in-process engine from files to written answers: exactly what `spaseq run --engine local` does.
 
     Further figures: ``loading`` seconds until the first event, ``per_event`` microseconds of CPU time from the second
-    tenth on, ``steady`` the throughput of the last tenth over that of the second, ``flat`` the memory after the last over that after the second.
+    tenth on, ``steady`` the throughput of the last tenth over that of the second, ``flat`` the peak of memory in the second half over that in the first.
     """
     from spaseq.engine.local_run import LocalRun
 
@@ -105,11 +107,11 @@ def watched_task(job: Job) -> Round:
         figures = {"pace": events / (done - cpu), "loading": loaded - cpu}
         if len(course.events) >= TENTHS:
             second, last, rest = course.between(1, 2), course.between(9, 10), course.between(1, 10)
-            per = course.events[-1] / TENTHS
+            per, half = course.events[-1] / TENTHS, bisect_right(course.events, course.events[-1] // 2)
             figures |= {
                 "steady": second / last,
                 "per_event": 1e6 * rest / (9 * per),
-                "flat": course.at(course.memory, 10 * per) / course.at(course.memory, 2 * per),
+                "flat": max(course.memory[half:]) / max(course.memory[:half]),
             }
         return {**found, "figures": figures}
 
@@ -127,12 +129,17 @@ def refused_task(job: Job) -> Round:
         command += ["--stream", f"{name}={path}"]
 
     def work() -> Outcome:
-        wall = time.perf_counter()
+        wall, before = time.perf_counter(), _children()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         took = time.perf_counter() - wall
         if done.returncode == 0:
             raise RuntimeError("the run was not refused")
         output.write_text(done.stderr.replace(str(query), "query"), encoding="utf-8")
-        return {"wall": took, "cpu": took}
+        return {"wall": took, "cpu": _children() - before}
 
     return work
+
+
+def _children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime

@@ -255,7 +255,7 @@ class Entailment:
 
     def all_of(self, rows: IntervalRows) -> IntervalRows:
         """Triples with everything that they entail."""
-        found = rows
+        found = rows.take(distinct_rows(rows.matrix(PLACES), rows.start, rows.end))
         while True:
             grown = stacked([found, *self._entailed(found)], PLACES)
             grown = grown.take(distinct_rows(grown.matrix(PLACES), grown.start, grown.end))

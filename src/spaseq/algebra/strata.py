@@ -95,7 +95,7 @@ def strata(rules: Sequence[Rule], entailed: Entailed = lambda triple: (triple,))
         own: dict[int, bool] = {}
         for reading in readings(rule.pattern):
             for number, templates in enumerate(made):
-                if any(_unify(reading.triple, template) for template in templates):
+                if any(unify(reading.triple, template) for template in templates):
                     own[number] = own.get(number, False) or reading.negative
         needs.append(own)
     found = []
@@ -108,7 +108,7 @@ def strata(rules: Sequence[Rule], entailed: Entailed = lambda triple: (triple,))
     return tuple(found)
 
 
-def _unify(pattern: TriplePattern, template: TriplePattern) -> bool:
+def unify(pattern: TriplePattern, template: TriplePattern) -> bool:
     """True if some triple may be both; a path reaches for any predicate in it."""
     if pattern.is_path:  # the nodes between its ends may be anything
         return any(_same(predicate, template.predicate) for predicate in _links(pattern.predicate))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.algebra.expressions import Var
 from spaseq.algebra.intervals import IntervalQuery
 from spaseq.intervals.evaluation import IntervalEvaluation
 from spaseq.intervals.interval_rows import IntervalRows
@@ -33,8 +32,8 @@ class IntervalOperator(KeptOperator):
             query, surroundings.dictionary, surroundings.knowledge, surroundings.evaluator
         )
         keyed = common_key(query) if program.query.distribution.variables else None
-        key = keyed if isinstance(keyed, Var) else None
-        self._inputs = dict(zip(program.names, inputs_read(query, self._running.inputs, key), strict=True))
+        key = None if isinstance(keyed, str) else keyed
+        self._inputs = dict(zip(program.names, inputs_read(self._running.inputs, key), strict=True))
         super().__init__(self._running)
         surroundings.budget.count("solutions", lambda: self._running.nbytes)
 

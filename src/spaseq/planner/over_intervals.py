@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,11 +10,11 @@ from spaseq.algebra.by_place import by_place
 from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.format import format_pattern
-from spaseq.algebra.intervals import IntervalQuery
+from spaseq.algebra.intervals import IntervalQuery, Rule
 from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
 from spaseq.algebra.patterns import Bgp, Graph, Group, Pattern, Slice, TriplePattern
 from spaseq.algebra.scope import in_scope, sub_patterns
-from spaseq.algebra.strata import readings
+from spaseq.algebra.strata import readings, unify
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
@@ -39,20 +39,21 @@ def interval_query(query: IntervalQuery, knowledge: Knowledge | None = None) -> 
     dictionary = TermDictionary()
     evaluation = IntervalEvaluation(query, dictionary, known, RowEvaluator(dictionary))
     found = "RDFS makes of a triple what another key may need" if schema else common_key(query)
-    key = found if isinstance(found, Var) else None
+    key = None if isinstance(found, str) else found
     return OperatorQuery(
         operator="intervals",
         form=_form(query),
         streams=(Stream("*", EVERY_STREAM),),
         patterns=tuple(
             StreamPattern(read.name, EVERY_STREAM, Bgp((read.pattern,)))
-            for read in inputs_read(query, evaluation.inputs, key)
+            for read in inputs_read(evaluation.inputs, key)
         ),
         details=query,
         key=() if key is None else (KEY,),
         reason=found
         if isinstance(found, str)
-        else f"every triple pattern has ?{found.name} as subject or object",
+        else f"every triple pattern has ?{found.name} as subject or object"
+        + (", under its own name in rules" if query.rules else ""),
         cure="let every triple pattern have one variable in common, as subject or object",
         hears_instants=evaluation.waits,
         reads_background=True,
@@ -82,29 +83,27 @@ class InputRead:
         return format_pattern(Bgp((self.pattern,))).removesuffix(" .")
 
 
-def inputs_read(
-    query: IntervalQuery, inputs: Sequence[TriplePattern], key: Var | None
-) -> tuple[InputRead, ...]:
+def inputs_read(inputs: Sequence[TriplePattern], key: CommonKey | None) -> tuple[InputRead, ...]:
     """What is asked of events; with a key, where it is in each triple pattern."""
-    places = {} if key is None else _key_places(query, key.name)
-    return tuple(InputRead(triple, next(iter(places[triple])) if key else None) for triple in inputs)
+    return tuple(InputRead(triple, None if key is None else key.places[triple]) for triple in inputs)
 
 
-def _key_places(query: IntervalQuery, name: str) -> dict[TriplePattern, set[str]]:
-    """The places of a variable in the triple patterns that evaluation asks for."""
-    found: dict[TriplePattern, set[str]] = {}
-    for triple in _triples(query):
-        place = by_place(triple)
-        names = dict(zip(in_scope(Bgp((triple,))), in_scope(Bgp((place,))), strict=True))
-        found.setdefault(place, set()).add(names[name])
-    return found
+@dataclass(frozen=True, slots=True)
+class CommonKey:
+    """A variable of the query by which occurrences may go apart, and its place in every triple pattern that evaluation asks for.
+
+    Rules may call it otherwise.
+    """
+
+    name: str
+    places: Mapping[TriplePattern, str]
 
 
-def common_key(query: IntervalQuery) -> Var | str:
+def common_key(query: IntervalQuery) -> CommonKey | str:
     """The variable by which occurrences may go apart (semantics 2.10), or why there is none."""
     asked = query.asked
-    if asked is None or query.rules:
-        return "its rules produce what any key may need"
+    if asked is None:
+        return "what rules produce is written as one graph for each interval"
     if asked.limit is not None or asked.offset:
         return "LIMIT and OFFSET count the answers of all keys"
     triples = list(_triples(query))
@@ -112,12 +111,58 @@ def common_key(query: IntervalQuery) -> Var | str:
         return "no triple pattern matches an occurrence"
     if any(triple.is_path for triple in triples):
         return "a path leads from one key to another"
-    ends = [{node.name for node in (t.subject, t.object) if isinstance(node, Var)} for t in triples]
-    for name in sorted(set.intersection(*ends)):
-        once = all(len(places) == 1 for places in _key_places(query, name).values())
-        if not name.startswith("_:") and once and _stays(asked.pattern, name):
-            return Var(name)
+    for name in _candidates(asked.pattern):
+        places = _with_places({}, asked.pattern, name)
+        found = None if places is None else _with_rules(places, query.rules)
+        if found is not None:
+            return CommonKey(name, found)
+    if query.rules:
+        return "no variable is subject, or object, of every triple pattern of the query and its rules, and of what they produce"
     return "no variable is subject, or object, of every triple pattern and stays in scope"
+
+
+def _candidates(pattern: Pattern) -> Iterator[str]:
+    """The variables that are an end of every triple pattern and stay in scope."""
+    ends = [
+        {node.name for node in (t.subject, t.object) if isinstance(node, Var)}
+        for t in (reading.triple for reading in readings(pattern))
+    ]
+    for name in sorted(set.intersection(*ends)) if ends else ():
+        if not name.startswith("_:") and _stays(pattern, name):
+            yield name
+
+
+def _with_rules(places: Places, rules: Sequence[Rule]) -> Places | None:
+    """The places of the key in what rules read, too; None if what one of them produces may belong to another key."""
+    if not rules:
+        return places
+    first, *others = rules
+    for name in _candidates(first.pattern):
+        more = _with_places(places, first.pattern, name)
+        found = None if more is None else _with_rules(more, others)
+        if found is not None and all(_stays_apart(triple, name, found) for triple in first.template):
+            return found
+    return None
+
+
+Places = dict[TriplePattern, str]
+
+
+def _with_places(known: Places, pattern: Pattern, name: str) -> Places | None:
+    """Where a variable is in the triple patterns that evaluation asks for; None if one of them has it elsewhere."""
+    found = dict(known)
+    for reading in readings(pattern):
+        place = by_place(reading.triple)
+        names = dict(zip(in_scope(Bgp((reading.triple,))), in_scope(Bgp((place,))), strict=True))
+        if found.setdefault(place, names[name]) != names[name]:
+            return None
+    return found
+
+
+def _stays_apart(template: TriplePattern, name: str, places: Places) -> bool:
+    """True if whoever reads what a template produces reads it under the key of its rule."""
+    at = {"s": template.subject, "o": template.object}
+    return all(at[place] == Var(name) for triple, place in places.items() if unify(triple, template))
 
 
 def _triples(query: IntervalQuery) -> Iterator[TriplePattern]:

@@ -338,7 +338,15 @@ def operator_distribution(query: OperatorQuery) -> Distribution:
         unit = RouteUnit.KEY_AND_TICKS if query.instants_everywhere else RouteUnit.KEY
     elif query.stretches is not None:
         unit = RouteUnit.EVALUATION
-    return Distribution(unit, query.key, False, query.reason, query.cure, stretches=query.stretches)
+    return Distribution(
+        unit,
+        query.key,
+        False,
+        query.reason,
+        query.cure,
+        stretches=query.stretches,
+        keeps_instants=query.instants_everywhere,
+    )
 
 
 def _for_operator(query: OperatorQuery) -> _Planned:

@@ -175,3 +175,15 @@ def test_every_bucket_hears_of_every_instant_of_a_windowed_query() -> None:
     ]
     endless = windowed("[RANGE 10s STEP 3s]", streaming=True)
     assert (endless.unit, endless.size) == (RouteUnit.WHOLE, 0)
+
+
+def test_few_buckets_keep_the_instants_of_an_endless_input() -> None:
+    """Each keeps those of a whole window, whatever rows it has; on a finite input they pass by."""
+    query = """PREFIX : <http://ex.org/>
+    SELECT ?x ?v FROM NAMED WINDOW :w ON :s [RANGE 10s] WHERE { WINDOW :w { ?x :p ?v } }"""
+    how = routing_of(build_program(compile_query(query, "rsepql")), 64, streaming=True)
+    keys = hashes([f"<{number}>" for number in range(1000)])
+    rows = how.targets(keys, np.zeros(1000, np.int64))
+    ticks = how.tick_targets(np.array([5]))
+    assert 4 < len(set(rows.bucket.tolist())) <= 8
+    assert set(rows.bucket.tolist()) <= set(ticks.bucket.tolist())

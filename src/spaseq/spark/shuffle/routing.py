@@ -173,7 +173,9 @@ def routing_of(
         size = length * settings().slice_ranges if reach else length
         return Routing(unit, (), ticks, buckets, salt, size, origin, reach=reach)
     window, start = program.window_time
-    groups = min(settings().tick_groups, buckets) if unit is RouteUnit.KEY_AND_TICKS and not streaming else 0
+    groups = 0
+    if unit is RouteUnit.KEY_AND_TICKS and (how.keeps_instants or not streaming):
+        groups = min(KEEPING if streaming else settings().tick_groups, buckets)
     if how.by_slice and not streaming:
         size = window * settings().slice_windows
         return Routing(unit, how.variables, ticks, buckets, salt, size, reach=window, groups=groups)
@@ -216,6 +218,8 @@ def _mixed(words: Words) -> Words:
 # --- the numbers of buckets, so that Spark spreads them evenly over the partitions of the state store ------------
 
 
+KEEPING: Final = 8
+"""Of an endless input, over how many buckets a query is spread that keeps all instants in each: as fixed as the buckets."""
 BUCKETS: Final = 64
 """The default for endless inputs: a fixed number, since a checkpoint must find it again in any session."""
 

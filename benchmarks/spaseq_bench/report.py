@@ -43,7 +43,7 @@ pre { background: #f5f7f9; padding: 12px; overflow-x: auto; font-size: 13px; }
 _CHAPTERS: Final = {
     "paper": (
         "The papers' experiments",
-        "The figures of the SPAseq and SPECTRA papers, their claims put to the numbers measured here.",
+        "The figures of the SPAseq, SPECTRA and EP-SPARQL papers, their claims put to the numbers measured here.",
     ),
     "project": ("What the project demands of itself", "Bars that were set before anything was built."),
     "peers": (

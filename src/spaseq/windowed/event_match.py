@@ -39,7 +39,7 @@ from spaseq.windowed.event_selection import (
     placed_pattern,
 )
 from spaseq.windowed.event_traces import TRACE, trace_events, trace_text
-from spaseq.windowed.inputs import EventInput, Input, key_triples, triple_patterns
+from spaseq.windowed.inputs import EventInput, Input, key_triples, read_pattern, triple_patterns
 from spaseq.windowed.timed import NO_END, Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows
 from spaseq.windowed.views import View
 
@@ -116,9 +116,9 @@ class MatchView(View):
     # --- what comes in --------------------------------------------------------------------------
 
     def _declared(self, event: DeclaredEvent, window: tuple[int, str]) -> _Source:
-        pattern = lowered(event.pattern)
-        names = tuple(variable.name for variable in visible(pattern))
-        return self._source(window, pattern, names, triple_patterns(event))
+        names = tuple(variable.name for variable in visible(lowered(event.pattern)))
+        pattern = read_pattern(event, consumes=self._consumes)
+        return self._source(window, pattern, names, triple_patterns(event, consumes=self._consumes))
 
     def _source(
         self,

@@ -7,17 +7,22 @@ such pattern is matched event by event, wherever the data is; the windows then h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any, Final
 
 from pyoxigraph import NamedNode
 
 from spaseq.algebra.by_place import EVERYTHING, PLACES, by_place
-from spaseq.algebra.event_patterns import DeclaredEvent, declared_events, seqs
+from spaseq.algebra.event_patterns import Consumption, DeclaredEvent, declared_events, seqs
 from spaseq.algebra.expressions import Call, Constant, Expression, Var, walk
-from spaseq.algebra.patterns import Bgp, EventMatch, Graph, Node, Pattern, TriplePattern
+from spaseq.algebra.patterns import Bgp, EventMatch, Graph, Node, Pattern, Project, TriplePattern
 from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
 from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
 from spaseq.columnar.needs import exists_patterns, needed_predicates, parts
+from spaseq.errors import Span
+
+BLANK: Final = "spaseq_blank_"
+"""Begins the variables that stand for blank nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +94,32 @@ def event_inputs(match: EventMatch, query: WindowQuery) -> Iterator[EventInput]:
     """What a MATCH asks of single events: its EVENT patterns, and for PARTITION which events have a key."""
     streams = {window.name: window.stream for window in query.windows}
     events = tuple(declared_events(match.events))
-    yield from (EventInput(streams[each.window], lowered(each.pattern)) for each in events)
+    consumes = query.consumption is not Consumption.NONE
+    yield from (EventInput(streams[each.window], read_pattern(each, consumes=consumes)) for each in events)
     for node in seqs(match.events):
         if node.key is not None:
             for each in events:
                 yield from (
                     EventInput(streams[each.window], Bgp((triple,))) for triple in key_triples(each, node.key)
                 )
+
+
+def read_pattern(event: DeclaredEvent, *, consumes: bool) -> Pattern:
+    """What an EVENT asks of single events; where it consumes, with all that its blank nodes stand for: those triples are used."""
+    pattern = lowered(event.pattern)
+    named: Pattern = _named(pattern.pattern) if consumes and isinstance(pattern, Project) else pattern
+    return named
+
+
+def _named(node: Any) -> Any:
+    """A pattern with variables for its blank nodes."""
+    if isinstance(node, Var):
+        return replace(node, name=BLANK + node.name[2:].encode().hex()) if node.hidden else node
+    if isinstance(node, tuple):
+        return tuple(map(_named, node))
+    if not is_dataclass(node) or isinstance(node, (Constant, Span, type)):
+        return node
+    return replace(node, **{item.name: _named(getattr(node, item.name)) for item in fields(node)})
 
 
 def key_triples(event: DeclaredEvent, key: Var) -> tuple[TriplePattern, ...]:
@@ -107,9 +131,9 @@ def key_triples(event: DeclaredEvent, key: Var) -> tuple[TriplePattern, ...]:
     )
 
 
-def triple_patterns(event: DeclaredEvent) -> tuple[TriplePattern, ...]:
+def triple_patterns(event: DeclaredEvent, *, consumes: bool = False) -> tuple[TriplePattern, ...]:
     """The triple patterns of an EVENT."""
-    found = (part for part in parts(lowered(event.pattern)) if isinstance(part, Bgp))
+    found = (part for part in parts(read_pattern(event, consumes=consumes)) if isinstance(part, Bgp))
     return tuple(triple for bgp in found for triple in bgp.triples)
 
 

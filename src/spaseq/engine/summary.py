@@ -13,6 +13,7 @@ from spaseq.engine.tally import events_of, mappings_of, mistaken, mistaken_unit,
 from spaseq.errors import counted, listed
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.explain.sparql_text import Spelling
+from spaseq.planner.in_run import produced_predicates
 from spaseq.temporal.instants import TimeUnit
 
 _LOCAL = re.compile(r"[^#/:]*\Z")
@@ -126,7 +127,7 @@ def _query(number: int, item: NamedQuery, counts: Mapping[str, int], matches: in
         )
         for name in item.query.names
     )
-    asked = sorted(asked_predicates([item.query]))
+    asked = sorted(asked_predicates([item.query]) - produced_predicates(item.query))
     missing = tuple(iri for iri in asked if not counts.get(occurrence_of(iri)))
     needed = item.query.needed
     spelling, sequence = Spelling.of(item.query.prefixes), item.query.plan is not None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from spaseq.algebra.expressions import Constant
 from spaseq.algebra.intervals import IntervalQuery, Policy, Rule
 from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.errors import InvalidArgument, QueryError, did_you_mean, listed
@@ -109,3 +110,11 @@ def _adapted(
         distribution=operator_distribution(source),
         circumstances=hashlib.sha256(terms.encode()).hexdigest(),
     )
+
+
+def produced_predicates(query: CompiledQuery) -> frozenset[str]:
+    """The predicates of what the query's own rules produce: events need not have them."""
+    details = _intervals(query)
+    rules = () if details is None else details.rules
+    made = (triple.predicate for rule in rules for triple in rule.template)
+    return frozenset(node.term.value for node in made if isinstance(node, Constant))

@@ -119,6 +119,19 @@ def test_a_query_without_steps_is_told_so_in_its_own_words(folder: Path) -> None
     assert done.summary[2:] == (NOT_TOGETHER,)
 
 
+def test_what_rules_produce_is_not_missed_in_the_input(folder: Path) -> None:
+    """The predicate that the rule itself reads is."""
+    text = """PREFIX : <http://ex.org/>
+      CONSTRUCT { ?k :warm ?v } WHERE { ?k :temprature ?v }
+      SELECT ?k { ?k :warm ?v }"""
+    query = spaseq.compile(text, "epsparql")
+    files = (("S", "s.nq"), ("T", "t.nq"))
+    done = LocalRun(RunRequest((NamedQuery("q", query),), files, output=Path("out"))).run()
+    assert [line for line in done.summary if "never occurs" in line] == [
+        "`:temprature` never occurs; the data has `:temperature`"
+    ]
+
+
 def test_several_queries_are_told_apart(folder: Path) -> None:
     """Each line about a query begins with its name."""
     good, bad = (spaseq.compile(text(b=b)) for b in ("?k :humidity ?x", "?k :no ?x"))

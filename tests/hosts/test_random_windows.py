@@ -1,4 +1,4 @@
-"""Random queries over windows of random streams: Spark answers like the reference, in one job and in micro-batches."""
+"""Random queries over windows of random streams, with and without MATCH: Spark answers like the reference, in one job and in micro-batches."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from spaseq.planner.compiled import operator_distribution
 from spaseq.planner.continuous import continuous_query
 from spaseq.testing import reference_host
 from support.engine_hosts import disordered
+from support.match_scenarios import match_scenarios
 from support.spark_trials import Together, event_row, events_frame, matches_by_query, stream_in_batches
 from support.window_scenarios import WindowScenario, window_scenarios
 
@@ -69,8 +70,11 @@ def _shown(match: Match) -> tuple[object, ...]:
     return match.time, match.start, bindings, triples, match.boolean
 
 
-@pytest.fixture(scope="module")
-def sample() -> Sample:
+SCENARIOS = {"windows": window_scenarios(), "event patterns": match_scenarios(lasting=False)}
+
+
+@pytest.fixture(scope="module", params=SCENARIOS)
+def sample(request: pytest.FixtureRequest) -> Sample:
     """The same scenarios every time. All share the background graphs of the first."""
     drawn: list[WindowScenario] = []
 
@@ -81,7 +85,7 @@ def sample() -> Sample:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(window_scenarios())
+    @given(SCENARIOS[request.param])
     def draw(scenario: WindowScenario) -> None:
         drawn.append(scenario)
 

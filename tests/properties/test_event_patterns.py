@@ -27,12 +27,13 @@ from support.match_scenarios import match_scenarios
 from support.window_scenarios import EX, KEYS, PREDICATES, WindowScenario
 
 FEWER = settings(max_examples=settings.default.max_examples // 2)
+MANY = settings(max_examples=settings.default.max_examples * 5 // 2)
 HEAD = """PREFIX : <http://ex.org/>
 REGISTER RSTREAM :q AS SELECT * FROM NAMED WINDOW :w ON :s [LND -1000]
 EVENT ON :w { %s } AS A EVENT ON :w { %s } AS B """
 
 
-@FEWER
+@MANY
 @given(match_scenarios(), st.sampled_from(ENGINE_HOSTS))
 def test_the_engine_matches_events_as_the_reference_does(scenario: WindowScenario, host: Host) -> None:
     """All at once, in pieces, restored after every event, out of order: the same lines, identities and events."""

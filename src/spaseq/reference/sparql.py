@@ -10,16 +10,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, QuerySolutions, Store, Triple
 
-from spaseq.algebra.expressions import Expression, Term, Var
+from spaseq.algebra.expressions import Exists, Expression, Term, Var, walk
 from spaseq.algebra.format import format_pattern, format_select
-from spaseq.algebra.patterns import Extend, Filter, Pattern, Values
-from spaseq.algebra.scope import expression_variables, in_scope
+from spaseq.algebra.patterns import (
+    Distinct,
+    Extend,
+    Filter,
+    Graph,
+    Group,
+    Join,
+    LeftJoin,
+    Minus,
+    OrderBy,
+    Pattern,
+    Project,
+    Slice,
+    Union,
+    Values,
+)
+from spaseq.algebra.scope import expression_variables, in_scope, lowered, mentioned, sub_patterns, visible
 from spaseq.reference.lexical import AGGREGATE, LEXICAL, VALUE, preserve
 from spaseq.reference.numbers import computed, functions, sizes, total
 
@@ -47,6 +63,29 @@ def bag(
     return _found(pattern, triples, graphs, format_select, own)
 
 
+def _by_itself(pattern: Pattern) -> Pattern:
+    """The pattern with a sub-SELECT around operands whose EXISTS names a variable that they do not bind.
+
+    The store would put in what the other operand binds; SPARQL evaluates a group by itself (section 18.6).
+    """
+    if isinstance(pattern, (Join, LeftJoin, Union, Minus)):
+        sides = [_by_itself(pattern.left), _by_itself(pattern.right)]
+        left, right = (Project(each, visible(each)) if _looks_out(each) else each for each in sides)
+        return replace(pattern, left=left, right=right)
+    if isinstance(pattern, (Filter, Extend, Graph, Group, OrderBy, Project, Distinct, Slice)):
+        return replace(pattern, pattern=_by_itself(pattern.pattern))
+    return pattern
+
+
+def _looks_out(pattern: Pattern) -> bool:
+    """True if EXISTS in a filter of a group names a variable that the group does not bind."""
+    if isinstance(pattern, Filter):
+        asked = (node for node in walk(pattern.condition) if isinstance(node, Exists))
+        bound = frozenset(in_scope(pattern))
+        return any(mentioned(lowered(each.pattern)) - bound for each in asked) or _looks_out(pattern.pattern)
+    return not isinstance(pattern, Project) and any(map(_looks_out, sub_patterns(pattern)))
+
+
 def _distinct(pattern: Pattern) -> str:
     return f"SELECT DISTINCT * WHERE {{ {format_pattern(pattern)} }}"
 
@@ -58,6 +97,7 @@ def _found(
     query: Callable[[Pattern], str],
     own: Mapping[str, Function] = NO_FUNCTIONS,
 ) -> list[Solution]:
+    pattern = _by_itself(pattern)
     graphs = [(None, list(triples)), *((NamedNode(name), list(graph)) for name, graph in knowledge.items())]
     preserved = preserve(pattern, wrap)
     raw = preserved != pattern or any(wrap(t) != t for _, graph in graphs for triple in graph for t in triple)

@@ -127,7 +127,7 @@ _OPTIONS = (
     _option(
         "--language",
         metavar="NAME",
-        help="The language of the queries: spaseq, epsparql, or rsepql for RSP-QL and C-SPARQL; default by the extension of their files, else by their words.",
+        help="The language of the queries: spaseq, epsparql, or rsepql for RSP-QL, C-SPARQL and RSEP-QL; default by the extension of their files, else by their words.",
     ),
     _option(
         "--profile",

@@ -38,10 +38,10 @@ CONSUMED = (
     "?x :p _:b . ?x :q _:b",
     ":k1 :p ?v",
     "?x :p ?v FILTER(?v > 0)",
-    "?x :p ?y FILTER NOT EXISTS { ?x :q ?v }",
 )
 """Patterns of events that say which triples they use."""
 OTHERS = (
+    "?x :p ?y FILTER NOT EXISTS { ?x :q ?v }",
     "?x :p ?v OPTIONAL { ?x :q ?y }",
     "{ ?x :p ?v } UNION { ?x :q ?y }",
     "?x :p ?v GRAPH :g { ?x :r ?r }",

@@ -25,6 +25,7 @@ from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.row_numbers import RowNumbers, by_name, id_matrix
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.model.packing import Damaged
 from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.evaluations import Arrived, Period
@@ -112,6 +113,15 @@ class MatchView(View):
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "keys", self._keys
         yield from ((f"events{number}", each.contents) for number, each in enumerate(self._sources.values()))
+        yield "references", _References(self)
+
+    def check_keys(self) -> None:
+        """Every key that is named is there."""
+        named = [self._last_key, self._again, *(each.contents.key for each in self._sources.values())]
+        if any(((keys < 0) | (keys >= len(self._keys))).any() for keys in named):
+            raise Damaged("a solution of an event has a key that is not there")
+        if len(self._last_key) != len(self._last_ids):
+            raise Damaged("the solutions of a MATCH and their keys differ in number")
 
     # --- what comes in --------------------------------------------------------------------------
 
@@ -401,6 +411,17 @@ class MatchView(View):
         for each in self._sources.values():
             each.contents.renumber(moved)
         self._kept_keys = len(self._keys)
+
+
+class _References(Keeper):
+    """Keeps nothing: loaded last, it looks whether what the others hold leads somewhere."""
+
+    def __init__(self, view: MatchView) -> None:
+        self._view = view
+
+    def check(self) -> None:
+        """Raise `Damaged` if a key is not there."""
+        self._view.check_keys()
 
 
 class _Solutions(NamedTuple):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import spaseq
 from spaseq.model.matches import Match
+from spaseq.model.packing import Damaged
 
 EVENTS = 100
 CUTS = 20
@@ -69,3 +71,19 @@ def test_restarts_at_twenty_places_change_nothing(select: str, consume: str) -> 
     found += engine.finish()
     assert shown(found) == shown(wanted)
     assert wanted
+
+
+@pytest.mark.parametrize("name", ["_last_key", "_again", "events0:key", "events1:key"])
+def test_a_state_with_a_key_that_is_not_there_is_refused(name: str) -> None:
+    """Nothing in a snapshot is believed: the numbers of keys lead somewhere."""
+    asked = query("CHRONOLOGICAL", "CHRONOLOGICAL")
+    engine = spaseq.Engine(asked)
+    for event in stream()[:20]:
+        engine.push(event)
+    operator = engine.machine.operator
+    state = operator.dump()
+    assert state is not None
+    (damaged,) = (each for each in state.arrays if each.endswith(name))
+    state.arrays[damaged] = np.full(max(len(state.arrays[damaged]), 1), 10**6, np.int64)
+    with pytest.raises(Damaged):
+        spaseq.Engine(asked).machine.operator.load([state])

@@ -102,6 +102,9 @@ class Settings:
     forgotten_rows: int = _threshold(
         1 << 12, 2, "rows of a window view more than before from which those that left are dropped"
     )
+    hashed_rows: int = _threshold(
+        1 << 9, 2, "rows that are numbered at a time from which compiled code does it, if it is loaded"
+    )
     ordered_rows: int = _threshold(
         1 << 10,
         2,

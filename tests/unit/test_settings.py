@@ -33,6 +33,7 @@ NO_THRESHOLD = {
     "cli/time_axis.py": "how many letters a drawing has room for",
     "languages/rsepql/builder.py": "the digits of the largest number of a window",
     "columnar/bgp.py": "a number that no id is",
+    "columnar/row_numbers.py": "the bits of a digit",
     "columnar/kernels/spelling.py": "the digits that 64 bits hold",
     "engine/bookmarks.py": "how much of the end of a file is digested",
     "engine/checkpoint.py": "a place in a file",

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from spaseq.columnar.keeping import Keeper
+from spaseq.settings import settings
+
+if TYPE_CHECKING:
+    from spaseq.columnar.row_kernel import HashedRows
 
 Ids = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -25,6 +30,14 @@ def id_matrix(columns: Mapping[str, Ids], names: Sequence[str], count: int) -> I
     return found
 
 
+def columns_at(ids: Ids, places: Sequence[int]) -> Ids:
+    """Some columns, side by side; column by column, since an index for all of them would copy element by element."""
+    found = np.empty((len(ids), len(places)), np.int32)
+    for at, place in enumerate(places):
+        found[:, at] = ids[:, place]
+    return found
+
+
 def by_name(ids: Ids, names: Sequence[str]) -> dict[str, Ids]:
     """Columns by name."""
     return {name: ids[:, place] for place, name in enumerate(names)}
@@ -32,6 +45,7 @@ def by_name(ids: Ids, names: Sequence[str]) -> dict[str, Ids]:
 
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(29)
+_DIGIT: Final = 1 << 16
 
 
 def keys_of(ids: Ids) -> Longs:
@@ -47,6 +61,16 @@ def keys_of(ids: Ids) -> Longs:
     for column in range(2, ids.shape[1]):
         mixed = (mixed ^ (mixed >> _SHIFT)) * _MIX + ids[:, column].astype(np.uint64)
     return (mixed ^ (mixed >> _SHIFT)).astype(np.int64)
+
+
+def order_of(numbers: Longs, bound: int) -> Rows:
+    """The stable order of numbers from 0 up to, not including, a bound: by digits of 16 bits, for which numpy needs no comparisons."""
+    if bound <= _DIGIT:
+        return np.argsort(numbers.astype(np.uint16), kind="stable")
+    if bound <= _DIGIT**2:
+        low = np.argsort((numbers & (_DIGIT - 1)).astype(np.uint16), kind="stable")
+        return low[np.argsort((numbers >> 16).astype(np.uint16)[low], kind="stable")]
+    return np.argsort(numbers, kind="stable")
 
 
 class KeyIndex:
@@ -94,7 +118,7 @@ class RowNumbers(Keeper):
     INDEXES = ("_index",)
 
     def __init__(self, width: int) -> None:
-        self._index = KeyIndex()
+        self._index: KeyIndex | HashedRows = KeyIndex()
         self.ids = np.zeros((0, width), np.int32)
 
     def __len__(self) -> int:
@@ -104,6 +128,21 @@ class RowNumbers(Keeper):
         """The numbers of some rows; new ones are numbered on."""
         if not len(ids):
             return np.zeros(0, np.intp)
+        if isinstance(self._index, KeyIndex):
+            if len(ids) < settings().hashed_rows or "spaseq.model.jit" not in sys.modules:
+                return self._number_sorted(ids, self._index)
+            self._index = self._hashed()
+        numbers = self._index.number(ids)
+        self.ids = self._index.ids
+        return numbers
+
+    def _hashed(self) -> HashedRows:
+        from spaseq.columnar.row_kernel import HashedRows
+
+        return HashedRows(self.ids)
+
+    def _number_sorted(self, ids: Ids, index: KeyIndex) -> Rows:
+        """The same in the interpreter."""
         keys = keys_of(ids)
         order = np.argsort(keys)
         ordered_keys = keys[order]
@@ -120,14 +159,14 @@ class RowNumbers(Keeper):
         first = order[fresh]
         distinct, distinct_keys = ids[first], keys[first]
         numbers = np.full(len(distinct), -1, np.intp)
-        asked, found = self._index.find(distinct_keys)
+        asked, found = index.find(distinct_keys)
         if distinct.shape[1] > 2:
             same = (distinct[asked] == self.ids[found]).all(axis=1)
             asked, found = asked[same], found[same]
         numbers[asked] = found
         new = np.flatnonzero(numbers < 0)
         numbers[new] = len(self.ids) + np.arange(len(new))
-        self._index.add(distinct_keys[new], len(self.ids))
+        index.add(distinct_keys[new], len(self.ids))
         self.ids = np.concatenate([self.ids, distinct[new]])
         result = np.empty(len(ids), np.intp)
         result[order] = numbers[np.cumsum(fresh) - 1]
@@ -142,5 +181,8 @@ class RowNumbers(Keeper):
 
     def rebuild(self) -> None:
         """Index the rows anew."""
-        self._index = KeyIndex()
-        self._index.add(keys_of(self.ids), 0)
+        if isinstance(self._index, KeyIndex):
+            self._index = KeyIndex()
+            self._index.add(keys_of(self.ids), 0)
+        else:
+            self._index = self._hashed()

@@ -110,6 +110,7 @@ class ConjunctionView(View):
         self._evaluator, self._windows = evaluator, windows
         self.names = tuple(dict.fromkeys(name for part in parts for name in part.names))
         self.certain = frozenset[str]().union(*(part.certain for part in parts))
+        self.passing = any(part.passing for part in parts)
         self._seen = 0
         """How many rows have come."""
         self._looked = 0

@@ -109,6 +109,9 @@ class WindowContents(Keeper):
         numbers = self._numbers.number(arrived.ids)
         grown = len(self._numbers) - len(self._last)
         self._last = np.concatenate([self._last, np.full(grown, -1, np.int64)])
+        if grown == len(arrived):  # no triple comes twice
+            self._last[numbers] = arrived.position
+            return TimedTriples(arrived.ids, arrived.position, enter), np.full(grown, -1, np.int64)
         order = order_by(numbers, arrived.position)
         numbers, position = numbers[order], arrived.position[order]
         again = np.zeros(len(order), np.bool_)

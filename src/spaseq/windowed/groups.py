@@ -8,10 +8,11 @@ import numpy as np
 
 from spaseq.algebra.expressions import Aggregate, Expression, Var
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.row_numbers import KeyIndex, RowNumbers, by_name, id_matrix
+from spaseq.columnar.row_numbers import KeyIndex, RowNumbers, by_name, columns_at, id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.totals import RunningTotals, Totals
 from spaseq.model.packing import Damaged
+from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.extremes import extremes
 from spaseq.windowed.timed import (
@@ -52,7 +53,7 @@ class _Distinct(Keeper):
         self, changes: Changes, groups: RowNumbers, touched: tuple[Longs, Longs], count: int
     ) -> tuple[Mask, Totals] | None:
         """The totals at every touched group and evaluation, as `RunningTotals.step` gives them."""
-        own = Changes(changes.ids[:, self._places], changes.weight, changes.at)
+        own = Changes(columns_at(changes.ids, self._places), changes.weight, changes.at)
         counts = self._values.count(own)
         turned = np.flatnonzero((counts.before > 0) != (counts.after > 0))
         ids = self._values.numbers.ids[counts.rows[turned]]
@@ -80,6 +81,8 @@ class GroupView(View):
 
     Counts, sums and averages follow from running totals, MIN and MAX from when each value is there; SAMPLE, GROUP_CONCAT and
     groups with numbers that totals do not hold are made anew when they change. The operands of aggregates are columns.
+    Where totals decide everything, the rows of a group need not be told apart: those that will leave are held anyway, and members are
+    counted only from the first time on that totals do not hold.
     """
 
     IDS = ("_result",)
@@ -112,6 +115,7 @@ class GroupView(View):
         self._items = [item for _, item in aggregates if isinstance(item, Aggregate)]
         self._followed = all(self._follows(item) for item in self._items)
         plain = [item for item in self._items if item.name in _ADDED and not item.distinct]
+        self._only_sums = self._followed and inner.passing and len(plain) == len(self._items)
         self._places = list(dict.fromkeys(p for p in map(self._place, plain) if p is not None))
         self._totals = RunningTotals(self._places, [self._summed(item) for item in plain], evaluator)
         names: dict[int, list[str]] = {}
@@ -154,8 +158,19 @@ class GroupView(View):
         self._by_group, self._indexed = KeyIndex(), 0
         self._added_up = False
 
+    @property
+    def _counts_members(self) -> bool:
+        return not self._only_sums or len(self._members.numbers) > 0
+
     def _add_up(self) -> None:
-        self._totals.add_up(self._group_of, self._members.counts, self._members.numbers.ids, len(self._there))
+        groups, rows = self._group_of, (self._members.counts, self._members.numbers.ids)
+        if not self._counts_members:
+            held = self._held.rows()
+            groups, rows = (
+                self._groups.number(columns_at(held.ids, self._key_places)),
+                (held.weight, held.ids),
+            )
+        self._totals.add_up(groups, *rows, len(self._there))
         for each in self._distinct.values():
             each.add_up(self._groups, len(self._there))
         self._added_up = True
@@ -171,11 +186,7 @@ class GroupView(View):
         if not self._added_up and self._followed:
             self._add_up()
         changes = self._held.step(self._inner.step(period), period)
-        counts = self._members.count(changes)
-        self._assign_groups()
-        members, weight, at = counts.rows, counts.after - counts.before, counts.at
-        groups = self._group_of[members]
-        ids = self._members.numbers.ids[members]
+        counts, (groups, weight, at, ids) = self._grouped(changes)
         if not self._keys and period.first == 0:  # one group, even without rows
             groups, at, weight = np.append(groups, 0), np.append(at, 0), np.append(weight, 0)
             ids = np.concatenate([ids, np.zeros((1, ids.shape[1]), np.int32)])
@@ -189,15 +200,43 @@ class GroupView(View):
             sums = self._sums((groups[order], weight[order], ids[order], last), changes, (touched, when))
             if sums is not None:
                 known, rows, distinct = sums
+                if self._keys:  # a group without rows is not there, whatever they might add up to
+                    known = known | (rows.many == 0)
                 there[known] = rows.many[known] > 0 if self._keys else True
                 results[known] = self._from_totals(touched, when, counts, (rows, distinct))[known]
                 results[~there] = 0
                 anew = np.flatnonzero(~known)
         if len(anew):
+            counts = counts or self._count_members(changes)
             there[anew], results[anew] = self._evaluated(touched[anew], when[anew], counts)
         changed = self._changes(touched, when, there, results)
         self._forget()
         return changed
+
+    def _grouped(self, changes: Changes) -> tuple[Counts | None, tuple[Rows, Longs, Longs, Ids]]:
+        """How the counts of members change, if they are counted; the group, weight, evaluation and ids of every change."""
+        if self._counts_members:
+            counts = self._members.count(changes)
+            self._assign_groups()
+            groups, weight = self._group_of[counts.rows], counts.after - counts.before
+            return counts, (groups, weight, counts.at, self._members.numbers.ids[counts.rows])
+        groups = self._groups.number(columns_at(changes.ids, self._key_places))
+        self._make_room()
+        return None, (groups, changes.weight, changes.at, changes.ids)
+
+    def _count_members(self, changes: Changes) -> Counts:
+        """Begin to count members: those there were before some changes, then the changes."""
+        now = self._held.rows()
+        self._members.count(
+            Changes(
+                np.concatenate([now.ids, changes.ids]),
+                np.concatenate([now.weight, -changes.weight]),
+                np.zeros(len(now) + len(changes), np.int64),
+            )
+        )
+        counts = self._members.count(changes)
+        self._assign_groups()
+        return counts
 
     def _sums(
         self, ordered: tuple[Rows, Longs, Ids, Mask], changes: Changes, touched: tuple[Longs, Longs]
@@ -221,7 +260,7 @@ class GroupView(View):
         return known, found[1], {place: each[1] for place, each in own.items() if each is not None}
 
     def _from_totals(
-        self, groups: Longs, at: Longs, counts: Counts, totals: tuple[Totals, dict[int, Totals]]
+        self, groups: Longs, at: Longs, counts: Counts | None, totals: tuple[Totals, dict[int, Totals]]
     ) -> Ids:
         """The rows of some groups at some evaluations."""
         found = np.zeros((len(groups), len(self.names)), np.int32)
@@ -232,6 +271,7 @@ class GroupView(View):
             place = self._place(item)
             if item.name in ("MIN", "MAX"):
                 assert place is not None
+                assert counts is not None
                 found[:, number] = self._extremes(place, groups, at, counts, greatest=item.name == "MAX")
             elif item.distinct:
                 assert place is not None
@@ -261,8 +301,12 @@ class GroupView(View):
 
     def _assign_groups(self) -> None:
         known, ids = len(self._group_of), self._members.numbers.ids
-        new = self._groups.number(ids[known:][:, self._key_places])
+        new = self._groups.number(columns_at(ids[known:], self._key_places))
         self._group_of = np.concatenate([self._group_of, new])
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Room for the results of all groups."""
         count = max(len(self._groups), 0 if self._keys else 1)
         grown = count - len(self._there)
         self._there = np.concatenate([self._there, np.zeros(grown, np.bool_)])
@@ -300,10 +344,13 @@ class GroupView(View):
         return lasting(by_name(ids, self.names), weight, np.concatenate([at[old], at[new]]), self._windows)
 
     def _forget(self) -> None:
-        moved = self._members.forget()
-        if moved is None:
+        if self._counts_members:
+            moved = self._members.forget()
+            if moved is None:
+                return
+            self._group_of = self._group_of[moved >= 0]
+        elif len(self._there) <= 2 * int(self._there.sum()) + settings().forgotten_rows:
             return
-        self._group_of = self._group_of[moved >= 0]
         if self._keys:
             kept = self._there.copy()
             kept[self._group_of] = True

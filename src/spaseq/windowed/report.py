@@ -11,12 +11,12 @@ from spaseq.algebra.events import AskForm, Form
 from spaseq.algebra.patterns import Distinct, OrderBy, Pattern, Project, Slice
 from spaseq.algebra.windows import Emission
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.row_numbers import by_name, id_matrix
+from spaseq.columnar.row_numbers import by_name, id_matrix, order_of
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.table import Table
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_traces import TRACE
-from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows
+from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows, order_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Reporter(Keeper):
         if TRACE in self._names:
             many = self._net(counts, change)
         at, rows = np.repeat(counts.at, many), np.repeat(counts.rows, many)
-        order = np.argsort(at, kind="stable")
+        order = order_of(at - period.first, len(period))
         return Reported(self._names, at[order] - period.first, self._counting.numbers.ids[rows[order]])
 
     def _net(self, counts: Counts, change: Longs) -> Longs:
@@ -152,7 +152,7 @@ class Reporter(Keeper):
         row, start, many = np.repeat(row, length), np.repeat(start, length), np.repeat(many, length)
         at = start + np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
         row, at = np.repeat(row, many), np.repeat(at, many)
-        order = np.lexsort((row, at))
+        order = order_by(at - first, row)
         return at[order] - first, row[order]
 
     def _truths(self, counts: Counts, period: Period) -> Reported:

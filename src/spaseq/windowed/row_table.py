@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.row_numbers import KeyIndex, by_name, keys_of
+from spaseq.columnar.row_numbers import KeyIndex, by_name, columns_at, keys_of
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.timed import Ids, Longs, Rows, TimedRows
@@ -49,7 +49,7 @@ class RowTable(Keeper):
             column[first : first + more] = values
         self._count += more
         self._taken_back += int(np.count_nonzero(rows.weight < 0))
-        self._index.add(keys_of(ids[:, self._key]), first)
+        self._index.add(keys_of(columns_at(ids, self._key)), first)
 
     def rows(self, low: Longs) -> TimedRows:
         """The rows that have not left, given the positions at which windows begin."""
@@ -74,7 +74,7 @@ class RowTable(Keeper):
         """The pairs of (position among the keys asked for, row) whose keys are equal."""
         asked, found = self._index.find(keys_of(ids))
         if ids.shape[1] > 2:
-            same = (ids[asked] == self.ids[found][:, self._key]).all(axis=1)
+            same = (ids[asked] == columns_at(self.ids[found], self._key)).all(axis=1)
             asked, found = asked[same], found[same]
         return asked, found
 
@@ -111,4 +111,4 @@ class RowTable(Keeper):
         """Index the rows anew."""
         self._count = len(self.weight)
         self._index = KeyIndex()
-        self._index.add(keys_of(self.ids[:, self._key]), 0)
+        self._index.add(keys_of(columns_at(self.ids, self._key)), 0)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.row_numbers import RowNumbers, id_matrix
+from spaseq.columnar.row_numbers import RowNumbers, id_matrix, order_of
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
 
@@ -133,7 +133,7 @@ def order_by(numbers: Rows, at: Longs) -> Rows:
         return np.zeros(0, np.intp)
     first = int(at.min())
     span = int(at.max()) - first + 1
-    return np.argsort(numbers.astype(np.int64) * span + (at - first))
+    return order_of(numbers.astype(np.int64) * span + (at - first), (int(numbers.max()) + 1) * span)
 
 
 class Held(Keeper):
@@ -150,6 +150,10 @@ class Held(Keeper):
 
     def __len__(self) -> int:
         return len(self._weight)
+
+    def rows(self) -> Changes:
+        """Every row that has not left, as a change at the first evaluation."""
+        return Changes(self._ids, self._weight, np.zeros(len(self), np.int64))
 
     def step(self, new: TimedRows, period: Period) -> Changes:
         """What appears and what leaves at these evaluations."""
@@ -172,7 +176,8 @@ class Held(Keeper):
             np.concatenate([new.weight, -self._weight[over]]),
             np.concatenate([new.since, period.first + at]),
         )
-        left = ~over
+        # Rows that came first often leave first; cutting them off copies nothing.
+        left = slice(len(gone), None) if over[: len(gone)].all() else np.flatnonzero(~over)
         self._ids, self._weight, self._ends = self._ids[left], self._weight[left], self._ends[left]
         return changes
 

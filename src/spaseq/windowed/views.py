@@ -36,11 +36,13 @@ from spaseq.windowed.timed import (
 class View(Followed[Period, TimedRows]):
     """The solutions of a pattern, followed over the evaluations: a step gives the rows that appear, or are taken back.
 
-    ``names`` are its variables, ``certain`` those that every solution binds.
+    ``names`` are its variables, ``certain`` those that every solution binds. ``passing`` is True if every row rests on an event
+    of a window, and so leaves by itself.
     """
 
     names: tuple[str, ...]
     certain: frozenset[str]
+    passing: bool = False
 
     @abstractmethod
     def parts(self) -> tuple[View, ...]:
@@ -52,6 +54,8 @@ class View(Followed[Period, TimedRows]):
 
 class TripleView(View):
     """The solutions of a triple pattern in one window, under the names of its variables."""
+
+    passing = True
 
     def __init__(self, names: Sequence[str], contents: WindowContents, windows: int) -> None:
         self._contents, self._windows = contents, windows
@@ -134,7 +138,7 @@ class FilterView(View):
 
     def __init__(self, inner: View, condition: Expression, evaluator: RowEvaluator) -> None:
         self._inner, self._condition, self._evaluator = inner, condition, evaluator
-        self.names, self.certain = inner.names, inner.certain
+        self.names, self.certain, self.passing = inner.names, inner.certain, inner.passing
 
     def parts(self) -> tuple[View, ...]:
         return (self._inner,)
@@ -151,7 +155,7 @@ class ExtendView(View):
 
     def __init__(self, inner: View, name: str, expression: Expression, evaluator: RowEvaluator) -> None:
         self._inner, self._name, self._expression, self._evaluator = inner, name, expression, evaluator
-        self.names, self.certain = (*inner.names, name), inner.certain
+        self.names, self.certain, self.passing = (*inner.names, name), inner.certain, inner.passing
 
     def parts(self) -> tuple[View, ...]:
         return (self._inner,)
@@ -169,7 +173,7 @@ class ProjectView(View):
 
     def __init__(self, inner: View, names: dict[str, str]) -> None:
         self._inner, self._from = inner, names
-        self.names = tuple(names)
+        self.names, self.passing = tuple(names), inner.passing
         self.certain = frozenset(name for name, source in names.items() if source in inner.certain)
 
     def parts(self) -> tuple[View, ...]:
@@ -190,6 +194,7 @@ class UnionView(View):
         self._parts = tuple(parts)
         self.names = tuple(dict.fromkeys(name for part in parts for name in part.names))
         self.certain = frozenset.intersection(*(part.certain for part in parts))
+        self.passing = all(part.passing for part in parts)
 
     def parts(self) -> tuple[View, ...]:
         return self._parts
@@ -213,6 +218,7 @@ class JoinView(View):
         self._sides = (left, right)
         self._join = PairJoin(left, right, windows, overlapping=overlapping)
         self.names, self.certain = self._join.names, self._join.certain
+        self.passing = left.passing or right.passing
 
     def parts(self) -> tuple[View, ...]:
         return self._sides

@@ -18,12 +18,19 @@ PLAIN = (
     "<urn:ü>",
     '""',
     '"plain"',
+    *(f'"{"~" * length}"' for length in range(1, 17)),
     '"Grüße, 世界 🎉"',
     f'"12.50"^^<{XSD}decimal>',
     '"oui"@fr-CA',
     "_:b0-1",
 )
-ESCAPED = ('"a \\"quoted\\" word"', '"back\\\\slash"', '"two\\nlines"', '"left"@ar--rtl')
+ESCAPED = (
+    *(f'"{"a" * length}\\t{"b" * (9 - length)}"' for length in range(9)),
+    '"a \\"quoted\\" word"',
+    '"back\\\\slash"',
+    '"two\\nlines"',
+    '"left"@ar--rtl',
+)
 ROWS = 3000
 
 
@@ -36,7 +43,10 @@ def many(texts: tuple[str, ...], seed: int = 1) -> tuple[TermDictionary, np.ndar
     times = random.integers(FIRST_INSTANT + 10**13, LAST_INSTANT, ROWS)
     times[::3] -= times[::3] % 1_000_000
     times[1::3] -= times[1::3] % 1000
-    return dictionary, ids, times, times - random.integers(0, 10**12, ROWS)
+    starts = times - random.integers(0, 10**12, ROWS)
+    for row in np.flatnonzero(random.integers(0, 3, ROWS)):  # lines of one evaluation have the same instants
+        times[row], starts[row] = times[row - 1], starts[row - 1] if row % 5 else starts[row]
+    return dictionary, ids, times, starts
 
 
 def by_python(

@@ -108,7 +108,7 @@ class Settings:
     ordered_rows: int = _threshold(
         1 << 10,
         2,
-        "rows of window views after which the order of their joins is looked at for the first time",
+        "rows of views over windows or intervals after which the order of joins is looked at for the first time",
     )
     taken_back_rows: int = _threshold(
         1 << 6, 2, "rows of a window view that take back others, from which both are dropped"

@@ -53,8 +53,9 @@ def column_answers(
     portions: Portions,
     *,
     rdfs: bool = False,
+    watch: Callable[[IntervalEvaluation], None] = lambda _: None,
 ) -> list[Match]:
-    """The answers, by the engine's evaluation alone."""
+    """The answers, by the engine's evaluation alone, which can be watched after every portion."""
     dictionary = TermDictionary()
     rows = RowEvaluator(dictionary)
     known = Knowledge(knowledge, rdfs=rdfs)
@@ -66,6 +67,7 @@ def column_answers(
         given = {triple: selected(occurrences, triple, TimedEvaluator(rows)) for triple in evaluation.inputs}
         answers = evaluation.step(given, now)
         found += _matches(query, answers, dictionary)
+        watch(evaluation)
     return _finished(query, found)
 
 

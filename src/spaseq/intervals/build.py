@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -62,7 +62,7 @@ from spaseq.intervals.solution_views import (
 )
 from spaseq.intervals.substituted import Evaluate, SubstitutedPartners
 from spaseq.intervals.timed_expressions import TIMES, Test
-from spaseq.intervals.triple_views import TripleBuilder
+from spaseq.intervals.triple_views import TripleBuilder, shares_hidden
 
 
 class IntervalBuilder(TripleBuilder):
@@ -94,15 +94,16 @@ class IntervalBuilder(TripleBuilder):
         match pattern:
             case Bgp(triples):
                 return self._bgp(triples, longest, conditions, late=late)
-            case Join(left, right):
-                return self._join(left, right, None, longest, conditions, late=late)
+            case Join():
+                return self._join(list(_conjuncts(pattern)), None, longest, conditions, late=late)
             case IntervalJoin(left, right, relation, condition) if conditions and self._chooses(relation):
                 return self._node(
                     pattern, None, [], late=late
                 )  # filters outside the operands act after the choice
             case IntervalJoin(left, right, Relation.SEQ | Relation.EQUALS as relation):
-                limit = None if self._chooses(relation) else longest
-                return self._join(left, right, relation, limit, conditions, late=late)
+                if self._chooses(relation):
+                    return self._join([left, right], relation, None, conditions, late=late)
+                return self._join(list(_chained(pattern, relation)), relation, longest, conditions, late=late)
             case IntervalJoin(left, right, Relation.OPTIONALSEQ, condition):
                 later = late or self._lagging
                 partners = self._view(left, self._own_bound(condition), [], late=later)
@@ -172,20 +173,18 @@ class IntervalBuilder(TripleBuilder):
 
     def _join(
         self,
-        left: Pattern,
-        right: Pattern,
+        parts: Sequence[Pattern],
         relation: Relation | None,
         longest: int | None,
         conditions: list[Expression],
         *,
         late: bool,
     ) -> SolutionView:
+        """All parts together; in a sequence, all but the last one are its left side."""
         later = late or (self._lagging and relation is Relation.SEQ)
-        sides = (
-            self._side(left, longest, conditions, late=later),
-            self._side(right, longest, conditions, late=late),
-        )
-        return self._joined(sides[0], sides[1], relation, longest, conditions)
+        views = [self._side(part, longest, conditions, late=later) for part in parts[:-1]]
+        views.append(self._side(parts[-1], longest, conditions, late=late))
+        return self._joined(views, relation, longest, conditions)
 
     def _optional(
         self,
@@ -333,7 +332,7 @@ class IntervalBuilder(TripleBuilder):
             view = self.build_side(inner, late=late)
             if isinstance(name, Var):
                 named = self._values((name,), ((graph.term,),))
-                view = self._joined(view, named, None, None, [])
+                view = self._joined([view, named], None, None, [])
             found.append(view)
         self._graph_name = before
         if not found:
@@ -387,6 +386,27 @@ class IntervalBuilder(TripleBuilder):
 def ordered_by(keys: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
     """The keys of ORDER BY, over columns."""
     return tuple(replace(key, expression=over_columns(key.expression)) for key in keys)
+
+
+def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:
+    """What stands together, to be joined in any order; the triples of a basic graph pattern unless they have more in common."""
+    match pattern:
+        case Join(left, right):
+            yield from _conjuncts(left)
+            yield from _conjuncts(right)
+        case Bgp(triples) if len(triples) > 1 and not shares_hidden(triples):
+            yield from (Bgp((triple,)) for triple in triples)
+        case _:
+            yield pattern
+
+
+def _chained(pattern: Pattern, relation: Relation) -> Iterator[Pattern]:
+    """The operands of one operator, however they are in braces: it is associative."""
+    if isinstance(pattern, IntervalJoin) and pattern.relation is relation:
+        yield from _chained(pattern.left, relation)
+        yield from _chained(pattern.right, relation)
+    else:
+        yield pattern
 
 
 def _replaced(expression: Expression, by: Mapping[str, Expression]) -> Expression:

@@ -129,7 +129,8 @@ class IntervalEvaluation(Keeper):
     @property
     def solutions(self) -> int:
         """How many rows are kept."""
-        return sum(len(getattr(each, each.ARRAYS[0])) for _, each in self.everything() if each.ARRAYS)
+        kept = (each for _, each in self.everything() if each.ARRAYS and each.TOGETHER)
+        return sum(len(getattr(each, each.ARRAYS[0])) for each in kept)
 
     def due(self) -> int | None:
         """The instant whose end will make answers certain, if there is one."""

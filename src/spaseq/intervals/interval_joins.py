@@ -1,9 +1,10 @@
-"""Two views together: joins over time, optional parts, and what only looks for partners (semantics 2.3)."""
+"""Two views together: how rows fit, optional parts, and what only looks for partners (semantics 2.3)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -50,13 +51,23 @@ class RowPairs:
         return RowPairs(self.of[kept], self.rows.take(kept), self.start[kept], self.end[kept])
 
 
+class Columns(Protocol):
+    """What is joined: the names of its variables, and those that every row binds."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    @property
+    def certain(self) -> frozenset[str]: ...
+
+
 class Matching:
     """How the rows of two views fit: by the variables both have, by time, and by conditions on the merged row."""
 
     def __init__(
         self,
-        left: SolutionView | RowColumns,
-        right: SolutionView | RowColumns,
+        left: Columns,
+        right: Columns,
         *,
         relation: Relation | None = None,
         tests: Sequence[Test] = (),
@@ -81,7 +92,7 @@ class Matching:
         """True if a merged mapping tells those it is made of."""
         return not self._loose
 
-    def table(self, view: SolutionView) -> IntervalTable:
+    def table(self, view: Columns) -> IntervalTable:
         """Where rows of one side wait for the other."""
         return IntervalTable(view.names, self.key, by_interval=self.equal)
 
@@ -170,95 +181,6 @@ class Matching:
             overlaps |= both
         result: Mask = fits & overlaps
         return result
-
-
-class JoinedSolutions(SolutionView):
-    """Join, SEQ and EQUALS: the merged rows of two views that fit, as a set."""
-
-    def __init__(
-        self,
-        left: SolutionView,
-        right: SolutionView,
-        *,
-        relation: Relation | None = None,
-        tests: Sequence[Test] = (),
-        longest: int | None = None,
-        policy: Policy = Policy.UNRESTRICTED,
-    ) -> None:
-        self._sides = (left, right)
-        self._policy = policy
-        self._relation, self._longest = relation, longest
-        self._matching = Matching(left, right, relation=relation, tests=tests, longest=longest)
-        self._tables = tuple(self._matching.table(side) for side in self._sides)
-        self.names = self._matching.names
-        self.certain = left.certain | right.certain
-        self._seen = SolutionSet(self.names)
-        self._instants: bool | None = True
-
-    @property
-    def title(self) -> str:
-        """Its name in a plan."""
-        return "join" if self._relation is None else self._relation.value
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """The variables it goes by."""
-        return tuple(self._matching.key)
-
-    @property
-    def kept_for(self) -> int | None:
-        """How long it keeps rows, in microseconds; None for ever."""
-        return self._longest
-
-    @property
-    def at_once(self) -> bool:
-        """True if it joins only what ends together."""
-        return self._matching.equal
-
-    def parts(self) -> tuple[SolutionView, ...]:
-        return self._sides
-
-    def keepers(self) -> Iterator[tuple[str, Keeper]]:
-        yield from zip(("left", "right"), self._tables, strict=True)
-        yield "seen", self._seen
-
-    def _step(self, current: TimeStep) -> IntervalRows:
-        left, right = (side.step(current) for side in self._sides)
-        left_table, right_table = self._tables
-        found = [self._matching.pairs(left, right_table, left=True).rows]
-        left_table.add(left)
-        found.append(self._matching.pairs(right, left_table, left=False, policy=self._policy).rows)
-        right_table.add(self._kept(right, current))
-        oldest = None if self._longest is None else current.horizon - self._longest
-        earliest = current.horizon if self._relation is Relation.EQUALS else None
-        left_table.forget(oldest, earliest)
-        right_table.forget(current.horizon if self._relation is Relation.SEQ else oldest, earliest)
-        both = stacked(found, self.names)
-        once = self._matching.exact and self._tells_apart(left, right)
-        return (self._seen.remember if once else self._seen.new)(both, current.horizon)
-
-    def _tells_apart(self, left: IntervalRows, right: IntervalRows) -> bool:
-        """True if a merged row tells which two it is of, so that none comes twice: from its interval, if both are instants in sequence."""
-        if self._relation is Relation.EQUALS:
-            return True
-        if self._relation is not Relation.SEQ:
-            return False
-        if self._instants is None:  # after a restore
-            self._instants = all(table.all_instants() for table in self._tables)
-        self._instants = self._instants and all(
-            bool((side.start == side.end).all()) for side in (left, right)
-        )
-        return self._instants
-
-    def rebuild(self) -> None:
-        """What is known of the rows follows from them."""
-        self._instants = None
-
-    def _kept(self, right: IntervalRows, current: TimeStep) -> IntervalRows:
-        """What a later left row may be joined with: in a sequence, only what starts later than that row can end."""
-        if self._relation is not Relation.SEQ or not len(right):
-            return right
-        return right.take((right.start > current.horizon) & right.timed)
 
 
 class OptionalSolutions(SolutionView):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from spaseq.algebra.intervals import Policy
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.row_numbers import id_matrix, keys_of
+from spaseq.columnar.row_numbers import by_name, id_matrix, keys_of
 from spaseq.settings import settings
 
 Ids = npt.NDArray[np.int32]
@@ -144,6 +144,12 @@ class SolutionSet(Keeper):
             self._ids, self._start, self._end = self._ids[kept], self._start[kept], self._end[kept]
 
 
+def interval_keys(start: Longs, end: Longs, keys: Longs | None = None) -> Longs:
+    """A number for every interval, and key if there are any; equal ones have the same."""
+    mixed = start if keys is None else keys * _MIX + start
+    return mixed * _MIX + end
+
+
 class EndIndex:
     """The rows of a growing table by key, then by end: sorted runs, each at most half as long as the one before it."""
 
@@ -229,6 +235,7 @@ class IntervalTable(Keeper):
         self._index = EndIndex()
         self._kept = 0
         self._count = 0
+        self._indexed = 0
 
     def __len__(self) -> int:
         return self._count
@@ -244,7 +251,6 @@ class IntervalTable(Keeper):
         self.start[first : first + more] = rows.start
         self.end[first : first + more] = rows.end
         self._count += more
-        self._index.add(self._keys(ids, rows.start, rows.end), rows.end, first)
 
     def _reserve(self, count: int) -> None:
         if count <= len(self.start):
@@ -267,6 +273,7 @@ class IntervalTable(Keeper):
         self, rows: IntervalRows, earliest: Longs, before: Longs, policy: Policy = Policy.UNRESTRICTED
     ) -> Iterator[tuple[Rows, Rows]]:
         """RowPairs of (number among some rows, own row) whose keys are equal and whose own end is in a range, some at a time."""
+        self._index_new()
         ids = rows.matrix([self.names[place] for place in self._key])
         keys = self._hashed(ids, rows.start, rows.end)
         for asked, found in self._index.find(keys, earliest, before, policy):
@@ -275,16 +282,29 @@ class IntervalTable(Keeper):
                 asked, found = asked[same], found[same]
             yield asked, found
 
-    def _keys(self, ids: Ids, start: Longs, end: Longs) -> Longs:
-        return self._hashed(ids[:, self._key], start, end)
+    def _index_new(self) -> None:
+        """Index what came since the last search: rows that are never looked for are never sorted."""
+        first, past = self._indexed, self._count
+        ids, start, end = self.ids[first:past], self.start[first:past], self.end[first:past]
+        self._index.add(self._hashed(ids[:, self._key], start, end), end, first)
+        self._indexed = past
 
     def _hashed(self, ids: Ids, start: Longs, end: Longs) -> Longs:
         keys = keys_of(ids)
-        return (keys * _MIX + start) * _MIX + end if self._by_interval else keys
+        return interval_keys(start, end, keys) if self._by_interval else keys
 
-    def all_instants(self) -> bool:
-        """True if every row starts when it ends."""
-        return bool((self.start[: self._count] == self.end[: self._count]).all())
+    def rows(self, oldest: int | None, earliest: int | None) -> IntervalRows:
+        """Those that `forget` would not drop."""
+        kept = np.flatnonzero(self._lasting(oldest, earliest))
+        return IntervalRows(by_name(self.ids[kept], self.names), self.start[kept], self.end[kept])
+
+    def _lasting(self, oldest: int | None, earliest: int | None) -> Mask:
+        kept = np.ones(self._count, np.bool_)
+        if oldest is not None:
+            kept &= self.start[: self._count] >= oldest
+        if earliest is not None:
+            kept &= self.end[: self._count] >= earliest
+        return kept
 
     def forget(self, oldest: int | None = None, earliest: int | None = None) -> None:
         """Drop what started before ``oldest`` and what ended before ``earliest``, when that may be half of all.
@@ -294,11 +314,7 @@ class IntervalTable(Keeper):
         if self._count <= 2 * self._kept + settings().forgotten_rows:
             return
         self.trim()
-        kept = np.ones(self._count, np.bool_)
-        if oldest is not None:
-            kept &= self.start >= oldest
-        if earliest is not None:
-            kept &= self.end >= earliest
+        kept = self._lasting(oldest, earliest)
         if not kept.all():
             self.ids, self.start, self.end = self.ids[kept], self.start[kept], self.end[kept]
             self.rebuild()
@@ -312,5 +328,4 @@ class IntervalTable(Keeper):
     def rebuild(self) -> None:
         """Index the rows anew."""
         self._count = len(self.start)
-        self._index = EndIndex()
-        self._index.add(self._keys(self.ids, self.start, self.end), self.end, 0)
+        self._index, self._indexed = EndIndex(), 0

@@ -59,6 +59,8 @@ class TimedEvaluator:
 class Test(Keeper):
     """An expression over solutions, with what its EXISTS look for: each is a column that says whether there is a partner."""
 
+    NUMBERS = ("_asked", "_held")
+
     def __init__(
         self,
         expression: Expression,
@@ -71,6 +73,8 @@ class Test(Keeper):
             *(partners.shared for partners in self._exists.values())
         )
         """The variables that it reads."""
+        self._asked = 0
+        self._held = 0
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield from ((name, partners) for name, partners in self._exists.items())
@@ -85,6 +89,11 @@ class Test(Keeper):
         """Whether it needs to know everything that ends with a solution."""
         return bool(self._exists)
 
+    @property
+    def share(self) -> float:
+        """On which share of the rows it was true; a third while there are none."""
+        return (self._held + 1) / (self._asked + 3)
+
     def step(self, current: TimeStep) -> None:
         """Let the partners come."""
         for partners in self._exists.values():
@@ -92,7 +101,10 @@ class Test(Keeper):
 
     def holds(self, rows: IntervalRows) -> Mask:
         """Where it is true; an error is false."""
-        return self._evaluator.holds(self._expression, self._with_truths(rows))
+        found = self._evaluator.holds(self._expression, self._with_truths(rows))
+        self._asked += len(rows)
+        self._held += int(np.count_nonzero(found))
+        return found
 
     def values(self, rows: IntervalRows) -> Ids:
         """The ids of its values; an error is 0."""

@@ -31,7 +31,8 @@ from spaseq.algebra.patterns import (
 from spaseq.algebra.scope import expression_variables, in_scope, lowered
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.intervals.bounds import over_columns
-from spaseq.intervals.interval_joins import JoinedSolutions, Partners, RowColumns
+from spaseq.intervals.conjunction import ConjoinedSolutions
+from spaseq.intervals.interval_joins import Partners, RowColumns
 from spaseq.intervals.interval_rows import Ids
 from spaseq.intervals.schema import Schema, as_it_is, whole_background
 from spaseq.intervals.solution_views import (
@@ -109,20 +110,23 @@ class TripleBuilder(ABC):
 
     def _joined(
         self,
-        left: SolutionView,
-        right: SolutionView,
+        views: Sequence[SolutionView],
         relation: Relation | None,
         longest: int | None,
         conditions: list[Expression],
     ) -> SolutionView:
+        """The join of several views; conditions are asked as soon as their variables are there."""
         if relation is Relation.SEQ and self._policy is not Policy.UNRESTRICTED:
             longest, conditions = None, []  # filters outside the operands act after the choice
-        both = left.certain | right.certain
-        own = [each for each in conditions if expression_variables(each) <= both]
+        views = [self._filtered(view, conditions) for view in views]
+        if len(views) == 1:
+            return views[0]
+        certain = frozenset[str]().union(*(view.certain for view in views))
+        own = [each for each in conditions if expression_variables(each) <= certain]
         conditions[:] = [each for each in conditions if each not in own]
         tests = [self._test(each) for each in own]
         policy = self._policy if relation is Relation.SEQ else Policy.UNRESTRICTED
-        return JoinedSolutions(left, right, relation=relation, tests=tests, longest=longest, policy=policy)
+        return ConjoinedSolutions(views, relation=relation, tests=tests, longest=longest, policy=policy)
 
     # --- triples --------------------------------------------------------------------------------
 
@@ -148,28 +152,14 @@ class TripleBuilder(ABC):
             if all(triple in proper or choice[triple] for triple in zero):
                 walked = [proper[triple] for triple in zero if not choice[triple]]
                 own = list(conditions) if zero else conditions
-                view = self._joined_all([*waiting, *walked], longest, own)
+                views = [*waiting, *walked] or [TimelessView((), frozenset(), lambda: ({}, 1))]
+                view = self._joined(views, None, longest, own)
                 found.append(self._with_empty_walks(view, [triple for triple in zero if choice[triple]]))
         view = found[0] if len(found) == 1 else UnitedSolutions(found)
         hidden = [name for name in view.names if name.startswith(_HIDDEN) and not is_trace(name)]
         if hidden:
             view = ProjectedSolutions(view, [name for name in view.names if name not in hidden])
         return view
-
-    def _joined_all(
-        self, waiting: Sequence[SolutionView], longest: int | None, conditions: list[Expression]
-    ) -> SolutionView:
-        """The join of several views, connected ones first; conditions are asked as soon as their variables are there."""
-        waiting = list(waiting)
-        if not waiting:
-            return TimelessView((), frozenset(), lambda: ({}, 1))
-        found = self._filtered(waiting.pop(0), conditions)
-        while waiting:
-            connected = [view for view in waiting if not set(view.names).isdisjoint(found.names)]
-            other = (connected or waiting)[0]
-            waiting = [view for view in waiting if view is not other]
-            found = self._joined(found, other, None, longest, conditions)
-        return found
 
     def _with_empty_walks(self, found: SolutionView, empty: Sequence[TriplePattern]) -> SolutionView:
         """Rows whose ends of some paths are one, whatever binds them; those that nothing binds come last."""
@@ -181,7 +171,7 @@ class TripleBuilder(ABC):
             subject, obj = triple.subject, triple.object
             ends = [node for node in (subject, obj) if isinstance(node, Var) and node.name in found.certain]
             if not ends:
-                found = self._joined(found, self._empty_walks(subject, obj), None, None, [])
+                found = self._joined([found, self._empty_walks(subject, obj)], None, None, [])
             elif isinstance(subject, Var) and isinstance(obj, Var):
                 source = ends[0].name
                 found = CopyView(found, obj.name if source == subject.name else subject.name, source)
@@ -346,3 +336,12 @@ class TripleBuilder(ABC):
 
 def _variables(triple: TriplePattern) -> tuple[str, ...]:
     return in_scope(Bgp((triple,)))
+
+
+def shares_hidden(triples: Sequence[TriplePattern]) -> bool:
+    """True if some triples are more than each by itself: they have a blank node, or a path without length that another one binds."""
+    return any(
+        (triple.is_path and may_be_empty(triple.predicate))
+        or any(name.startswith(_HIDDEN) for name in _variables(triple))
+        for triple in triples
+    )

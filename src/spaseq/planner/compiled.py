@@ -273,7 +273,7 @@ def _compiled(
         from spaseq.planner import over_intervals
 
         knowledge = over_intervals.graphs_of(source)
-        unbounded = [each for each in over_intervals.join_facts(source) if over_intervals.grows(each)]
+        unbounded = [each for each in over_intervals.join_facts(source)[0] if over_intervals.grows(each)]
         source = over_intervals.interval_query(source)
         planned = _for_operator(source)._replace(
             knowledge=knowledge,

@@ -18,8 +18,9 @@ from spaseq.algebra.strata import readings, unify
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.intervals.conjunction import ConjoinedSolutions, PairJoin
 from spaseq.intervals.evaluation import IntervalEvaluation
-from spaseq.intervals.interval_joins import JoinedSolutions, OptionalSolutions
+from spaseq.intervals.interval_joins import OptionalSolutions
 from spaseq.intervals.schema import Schema
 from spaseq.languages.epsparql.query import check_rules
 from spaseq.model.dictionary import TermDictionary
@@ -193,15 +194,25 @@ class JoinFacts:
     """Whether it joins only what ends together."""
 
 
-def join_facts(query: IntervalQuery) -> tuple[JoinFacts, ...]:
-    """The joins of a query and of its rules, as they are evaluated."""
+@dataclass(frozen=True, slots=True)
+class OrderFacts:
+    """Several parts that one operator joins: its name, and how many there are."""
+
+    name: str
+    parts: int
+
+
+def join_facts(query: IntervalQuery) -> tuple[tuple[JoinFacts, ...], tuple[OrderFacts, ...]]:
+    """The joins of a query and of its rules as they are evaluated, and those whose order follows from what comes."""
     dictionary = TermDictionary()
     evaluation = IntervalEvaluation(query, dictionary, Knowledge(), RowEvaluator(dictionary))
-    found = []
+    found, orders = [], []
     for _, part in evaluation.everything():
-        if isinstance(part, (JoinedSolutions, OptionalSolutions)):
+        if isinstance(part, (PairJoin, OptionalSolutions)):
             found.append(JoinFacts(part.title, part.key, part.kept_for, part.waits, part.at_once))
-    return tuple(found)
+        if isinstance(part, ConjoinedSolutions) and len(part.order) > 2:
+            orders.append(OrderFacts(part.joins[0].title, len(part.order)))
+    return tuple(found), tuple(orders)
 
 
 def grows(join: JoinFacts) -> bool:

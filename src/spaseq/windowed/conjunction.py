@@ -8,13 +8,12 @@ suggest, and where that would keep much less, the joins are made anew from the r
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from spaseq.algebra.expressions import Expression
 from spaseq.algebra.scope import expression_variables
+from spaseq.columnar.join_order import GAIN, Order, Statistics, best_order, cost, written_order
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.packing import Damaged
@@ -23,74 +22,6 @@ from spaseq.windowed.evaluations import Period
 from spaseq.windowed.pair_join import PairJoin
 from spaseq.windowed.timed import Longs, TimedRows, stacked
 from spaseq.windowed.views import View
-
-GAIN: Final = 2.0
-"""How many times fewer rows another order must promise to keep."""
-
-Order = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """What is known of the rows of a view, or of a join: how many there are, and how many values each variable has."""
-
-    rows: float
-    values: dict[str, float]
-
-    @staticmethod
-    def of(rows: TimedRows) -> Statistics:
-        """Those of some rows."""
-        return Statistics(len(rows), {name: len(np.unique(column)) for name, column in rows.columns.items()})
-
-    def joined(self, other: Statistics) -> Statistics:
-        """Those of a join, if values are spread evenly and those of the smaller side occur in the other."""
-        rows = self.rows * other.rows
-        for name in self.values.keys() & other.values.keys():
-            rows /= max(self.values[name], other.values[name], 1.0)
-        values = {**other.values, **self.values}
-        for name in self.values.keys() & other.values.keys():
-            values[name] = min(self.values[name], other.values[name])
-        return Statistics(rows, {name: min(count, rows) for name, count in values.items()})
-
-    def connected(self, other: Statistics) -> bool:
-        """True if both have a variable."""
-        return not self.values.keys().isdisjoint(other.values)
-
-
-def written_order(names: Sequence[Sequence[str]]) -> Order:
-    """The views as they are written, but for those that share no variable with the ones before: connected ones come first."""
-    waiting = list(range(1, len(names)))
-    order, known = [0], set(names[0])
-    while waiting:
-        connected = [part for part in waiting if not known.isdisjoint(names[part])]
-        order.append((connected or waiting)[0])
-        known |= set(names[order[-1]])
-        waiting.remove(order[-1])
-    return tuple(order)
-
-
-def best_order(parts: Sequence[Statistics]) -> Order:
-    """The view with the fewest rows first, then always one that leaves the fewest; connected ones before others."""
-    waiting = list(range(len(parts)))
-    first = min(waiting, key=lambda part: parts[part].rows)
-    order, known = [first], parts[first]
-    waiting.remove(first)
-    while waiting:
-        connected = [part for part in waiting if known.connected(parts[part])]
-        chosen = min(connected or waiting, key=lambda part: known.joined(parts[part]).rows)
-        order.append(chosen)
-        known = known.joined(parts[chosen])
-        waiting.remove(chosen)
-    return tuple(order)
-
-
-def cost(order: Order, parts: Sequence[Statistics]) -> float:
-    """About how many rows the joins give in some order; what the last one gives is the same in every order."""
-    total, known = 0.0, parts[order[0]]
-    for part in order[1:-1]:
-        known = known.joined(parts[part])
-        total += known.rows
-    return total
 
 
 class ConjunctionView(View):
@@ -171,7 +102,8 @@ class ConjunctionView(View):
         self._looked = self._seen
         low = np.array([each[0] for each in period.low], np.int64)
         held = self._held(low)
-        known = [Statistics.of(stacked(each)) for each in zip(held, new, strict=True)]
+        every = [stacked(each) for each in zip(held, new, strict=True)]
+        known = [Statistics.of(rows.columns, len(rows)) for rows in every]
         order = best_order(known)
         if cost(order, known) * GAIN < cost(self.order, known):
             self.reorder(order, held, low)

@@ -11,13 +11,14 @@ import pytest
 from pyoxigraph import NamedNode, Triple
 
 from spaseq import Engine
+from spaseq.columnar.join_order import Statistics, best_order, cost, written_order
 from spaseq.languages.rsepql.query import compile_windows
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match
 from spaseq.planner import compile_query
 from spaseq.reference.continuous import window_answers
 from spaseq.settings import changed_settings
-from spaseq.windowed.conjunction import ConjunctionView, Statistics, best_order, cost, written_order
+from spaseq.windowed.conjunction import ConjunctionView
 from spaseq.windowed.evaluations import Period
 
 EX = "http://ex.org/"

@@ -9,15 +9,19 @@ from spaseq.algebra.intervals import IntervalQuery, Policy
 from spaseq.algebra.patterns import Bgp
 from spaseq.algebra.strata import strata
 from spaseq.planner.over_intervals import JoinFacts, join_facts
+from spaseq.settings import settings
 from spaseq.temporal.durations import format_duration
 
 
 def interval_facts(query: IntervalQuery) -> Iterator[tuple[str, list[str]]]:
     """The lines of the plan, by name."""
-    yield (
-        "join",
-        [_described(each) for each in join_facts(query)] or ["none: every triple is an answer by itself"],
+    joins, orders = join_facts(query)
+    yield "join", [_described(each) for each in joins] or ["none: every triple is an answer by itself"]
+    begun = (
+        f"as written, and from {settings().ordered_rows:,} rows on as few as possible are kept between joins"
     )
+    if orders:
+        yield "order", [f"{each.name} of {each.parts}: {begun}" for each in orders]
     yield "policy", [_policy(query.policy)]
     if query.rules:
         lines = []

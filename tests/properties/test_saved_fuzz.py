@@ -24,7 +24,7 @@ def test_changed_state_is_refused_or_goes_on(what: str, bounds: int) -> None:
         env={
             **os.environ,
             "PYTHONPATH": str(Path(spaseq.__file__).parents[1]),
-            "SPASEQ_SETTINGS": f"compiled_rows=1,promoted_terms=3,check_bounds={bounds}",
+            "SPASEQ_SETTINGS": f"compiled_rows=1,promoted_terms=3,part_runs=2,check_bounds={bounds}",
         },
         capture_output=True,
         text=True,

@@ -45,8 +45,8 @@ class Store(dict[str, bytes]):
 
 @pytest.fixture(scope="module", autouse=True)
 def _many_segments() -> Iterator[None]:
-    """Merge and sweep after every few micro-batches."""
-    with changed_settings(segment_tails=2, segment_runs=2):
+    """Merge and sweep after every few micro-batches, and divide the keys of a bucket."""
+    with changed_settings(segment_tails=2, segment_runs=2, part_runs=1):
         yield
 
 

@@ -56,6 +56,14 @@ class TooManyRuns(SpaseqError):
     """The limit on runs was reached; nothing was dropped silently."""
 
 
+def too_many_runs(live: int, most: int, waiting: str) -> TooManyRuns:
+    """The error that says how many runs wait, and for what."""
+    return TooManyRuns(
+        f"{live:,} runs wait, more than max_runs={most:,}: {waiting}. Make the "
+        "window smaller (WITHIN), use `;` instead of `:`, or add a condition to the steps before"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """Matches as columns; ``events`` are serial numbers by match, in step order, with their choices."""
@@ -207,10 +215,7 @@ class SequenceStage:
     def _check_limit(self) -> None:
         """Raise if more runs wait than was allowed, with the steps that they wait for."""
         if self._max_runs is not None and self.memory.live > self._max_runs:
-            raise TooManyRuns(
-                f"{self.memory.live:,} runs wait, more than max_runs={self._max_runs:,}: {self._waiting()}. Make the "
-                "window smaller (WITHIN), use `;` instead of `:`, or add a condition to the steps before"
-            )
+            raise too_many_runs(self.memory.live, self._max_runs, self._waiting())
 
     def _waiting(self) -> str:
         """How many runs wait for what, most first."""

@@ -7,6 +7,7 @@ terms. A dictionary has one writer at a time.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count, pairwise
@@ -29,6 +30,8 @@ UNBOUND: Final = 0
 """The id that stands for no term."""
 
 _generations: Final = count()
+_offered = 0
+"""Terms that any dictionary of this process was asked to promote itself for."""
 
 
 class StaleIds(RuntimeError):
@@ -229,6 +232,18 @@ class TermDictionary:
             arena.encode_all([text.encode() for text in self._texts[1:]])
             self._arena, self._ids, self._texts = arena, {}, [""]
         return self._arena
+
+    def promote_for(self, more: int) -> bool:
+        """Move to the arena tier if so many terms more are worth it; True if it is there.
+
+        To load that tier takes a while, so all terms of the process count until it is loaded.
+        """
+        global _offered  # noqa: PLW0603 - one count per process
+        _offered += more
+        loaded = "spaseq.model.arena" in sys.modules or _offered >= settings().promoted_terms
+        if len(self) + more >= (settings().loaded_terms if loaded else settings().promoted_terms):
+            self.promote()
+        return self.promoted
 
     def compact(self, live: Iterable[int] | npt.NDArray[np.integer]) -> npt.NDArray[np.int32]:
         """Drop every term but the live ones; the result maps an old id to its new id, 0 where dropped.

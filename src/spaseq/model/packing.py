@@ -75,7 +75,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], vers
     return b"".join([_HEAD.pack(_MAGIC, version, checksum, len(text)), *parts])
 
 
-_NARROWED: Final = 64
+_NARROWED: Final = 16
 """Rows from which an array is large."""
 _WIDTHS: Final = (1, 2, 4, 8)
 

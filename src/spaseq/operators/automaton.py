@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,18 @@ from spaseq.algebra.expressions import Iterated, walk
 from spaseq.automaton.occurrences import Assembler
 from spaseq.automaton.sequence_program import WAIT
 from spaseq.automaton.stage import Found, SequenceStage
-from spaseq.automaton.tables import IN, RUNS, TRANSITION_OPERATOR, UNTIL, ValueArrays, constants
+from spaseq.automaton.stage import too_many_runs as too_many_runs
+from spaseq.automaton.tables import (
+    ALIVE,
+    IN,
+    KEY,
+    OF,
+    RUNS,
+    TRANSITION_OPERATOR,
+    UNTIL,
+    ValueArrays,
+    constants,
+)
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.model.mappings import MappingTable
 from spaseq.operators import automaton_state
@@ -196,6 +207,29 @@ class AutomatonOperator:
         self.assembler.renumber(numbers)
         if answers is not None and ranks is not None:
             self.held.answers = replace(answers, ranks=replace(ranks, keys=numbers[ranks.keys]))
+
+    def live_keys(self, variables: Sequence[str], now: int) -> Ints | None:
+        """For every run that lives the ids of its partition, or else of some variables that all runs have bound.
+
+        None if runs cannot be kept apart now.
+        """
+        memory, store = self.stage.memory, self.stage.memory.store
+        if self.held or self.assembler.open or not memory.forgets_keys:
+            return None
+        live = memory.alive(now, counted=True)
+        owner = store.runs[: len(live), OF][live]
+        if self.program.partition:
+            own: Ints = memory.keys.values[store.partials[owner, KEY]]
+            return own
+        found: Ints = store.slots[owner][:, [self.program.sequence.slot(name) for name in variables]]
+        return found
+
+    def keep_runs(self, kept: npt.NDArray[np.bool_], now: int) -> None:
+        """Drop all other runs, and the partitions that are left without any."""
+        store = self.stage.memory.store
+        store.runs[: int(store.counts[RUNS]), ALIVE][~kept] = 0
+        self.stage.memory.sweep(now)
+        self.forget_keys()
 
     def event_serials(self) -> Longs:
         """The events that partial matches rest on, and conjunctions of the open instant."""

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.packing import Arrays, Damaged, Field, check_array, check_arrays, pack, unpack
 from spaseq.model.terms import check_terms
-from spaseq.settings import settings
 
 _IDS: Final = "ids:"
 """What the saved names of arrays of ids begin with."""
@@ -116,10 +115,8 @@ def _encoded_terms(
     offsets = np.concatenate([np.zeros(1, np.int64), ends])
     if (np.diff(offsets) < 0).any() or int(offsets[-1]) != len(body):
         raise Damaged("a term is cut off")
-    if len(dictionary) + len(ends) >= settings().promoted_terms:
-        dictionary.promote()
     ids = np.zeros(len(ends) + 1, np.int32)
-    if dictionary.promoted and len(ends):
+    if dictionary.promote_for(len(ends)) and len(ends):
         from spaseq.operators.term_texts import unusual_terms
 
         check_terms(_decoded(body, offsets, unusual_terms(body, offsets)))

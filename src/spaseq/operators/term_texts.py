@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Final
 
 import numpy as np
@@ -13,7 +12,6 @@ import pyarrow.compute as pc
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.packing import Arrays, Damaged
 from spaseq.model.terms import check_terms
-from spaseq.settings import settings
 
 Ints = npt.NDArray[np.int32]
 
@@ -32,11 +30,7 @@ def texts_of(dictionary: TermDictionary, ids: npt.NDArray[np.integer]) -> pa.Lar
 def encode_terms(dictionary: TermDictionary, texts: pa.LargeStringArray) -> Ints:
     """The ids of terms: entry ``n`` is that of term number ``n``, entry 0 is unbound."""
     ids = np.zeros(len(texts) + 1, np.int32)
-    loaded = "spaseq.model.arena" in sys.modules
-    least = settings().loaded_terms if loaded else settings().promoted_terms
-    if len(dictionary) + len(texts) >= least:
-        dictionary.promote()
-    if not dictionary.promoted:
+    if not dictionary.promote_for(len(texts)):
         ids[1:] = dictionary.encode_texts(texts.to_pylist())
     elif len(texts):
         _, offsets, data = texts.buffers()

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from spaseq.automaton.stage import TooManyRuns
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import StaleIds
 from spaseq.operators.answers import matches
@@ -43,6 +44,13 @@ class Store(dict[str, bytes]):
     """A state store in memory that counts what is written."""
 
     written = 0
+
+    def read(self, name: str) -> None:
+        """Called with every name that is asked for."""
+
+    def get(self, name: str) -> bytes | None:  # type: ignore[override]
+        self.read(name)
+        return super().get(name)
 
     def put(self, name: str, data: bytes) -> None:
         self.written += len(data)
@@ -144,7 +152,14 @@ def test_a_state_taken_up_anywhere_goes_on_as_if_nothing_had_happened(
     change_settings(segment_tails=3, segment_runs=8)
     events = random_events(3, 160, 4)
     found = []
-    for size, cold in ((160, False), (7, False), (7, True), (1, True)):
+    for size, cold, part_runs in (
+        (160, False, 9999),
+        (7, False, 2),
+        (7, True, 2),
+        (1, True, 2),
+        (1, True, 9999),
+    ):
+        change_settings(part_runs=part_runs)
         stream = Stream(seq, window, partition, provenance=provenance)
         answers: Counter[object] = Counter()
         for at in range(0, len(events), size):
@@ -234,6 +249,80 @@ def test_a_small_micro_batch_writes_little_of_a_large_state() -> None:
     assert stream.store.written - before < full / 20
 
 
+@pytest.mark.parametrize("partition", ["", "PARTITION BY ?k"])
+def test_a_micro_batch_loads_only_the_parts_that_its_events_touch(
+    partition: str, change_settings: Callable[..., None]
+) -> None:
+    """Of many parts one event reads one, and the answers are those of all together; at the end nothing is left."""
+    change_settings(part_runs=64)
+    stream = Stream("A ; B", "WITHIN 1 HOUR SLIDING", partition)
+    list(stream.feed([(i, "a", f"k{i % 500}", str(i)) for i in range(2000)]))
+    list(stream.feed([(3000, "b", "k77", "1")]))
+    segments = [name for name in stream.store if ".s" in name]
+    assert len(segments) > 2000 / 64
+    reads: list[str] = []
+    stream.store.read = reads.append  # type: ignore[method-assign]
+    found = list(stream.feed([(4000, "c", "k1", "1"), (5000, "b", "k78", "1")]))
+    assert sorted(row[3] for row in found) == ['"1077"', '"1577"', '"577"', '"77"']
+    assert len({name.rpartition(".")[0] for name in reads if ".s" in name}) == 1
+    list(stream.feed([(9 * 3600 * SECOND, "a", "k1", "1")]))
+    assert not [name for name in stream.store if ".s" in name], "expired parts are gone"
+
+
+def test_one_key_is_not_divided(change_settings: Callable[..., None]) -> None:
+    """However many runs it has: its events belong together."""
+    change_settings(part_runs=8)
+    stream = Stream("A ; B", "WITHIN 1 HOUR SLIDING")
+    list(stream.feed([(i, "a", "k", str(i)) for i in range(100)]))
+    list(stream.feed([(200, "b", "k", "1")]))
+    assert [name for name in stream.store if ".s" in name] == ["0.s0", "0.s2"]
+    assert len(list(stream.feed([], end=True))) == 100
+
+
+def test_max_runs_bounds_the_runs_of_all_parts_together(change_settings: Callable[..., None]) -> None:
+    """Those that have expired do not count, wherever they are."""
+    change_settings(part_runs=16)
+    stream = Stream("A ; B", "WITHIN 10 SECONDS SLIDING", max_runs=150)
+    for first in (0, 60 * SECOND, 120 * SECOND):
+        list(stream.feed([(first + i, "a", f"k{first + i}", "1") for i in range(140)]))
+    more = [(120 * SECOND + 140 + i, "a", f"k{i}", "1") for i in range(140)]
+    with pytest.raises(TooManyRuns, match="more than max_runs=150"):
+        list(stream.feed(more))
+
+
+def test_parts_that_do_not_make_up_a_bucket_are_refused(change_settings: Callable[..., None]) -> None:
+    """Keys would be lost, or be there twice."""
+    change_settings(part_runs=4)
+    stream = Stream("A ; B")
+    list(stream.feed([(i, "a", f"k{i}", "1") for i in range(100)]))
+    head = json.loads(stream.store["head"])
+    parts = head["queries"]["0"]["parts"]
+    for wrong in (
+        dict(list(parts.items())[1:]),
+        {**parts, "0-0": [[], None, 0, 0]},
+        {"77-0": [[], None, 0, 0]},
+        {},
+    ):
+        head["queries"]["0"]["parts"] = wrong
+        stream.store["head"] = json.dumps(head).encode()
+        with pytest.raises(IncompatibleState, match="start again with a new checkpoint"):
+            list(stream.feed([(2000, "b", "k", "1")]))
+
+
+def test_the_state_of_earlier_releases_is_taken_up() -> None:
+    """They kept all keys of a bucket together."""
+    stream = Stream("A ; B")
+    list(stream.feed([(i, "a", f"k{i}", str(i)) for i in range(100)]))
+    head = json.loads(stream.store["head"])
+    known = head["queries"]["0"]
+    segments, due, runs, size = known.pop("parts")["0-0"]
+    del known["first"]
+    head["queries"]["0"] = {**known, "segments": segments, "due": due, "runs": runs, "bytes": size}
+    stream.store["head"] = json.dumps(head).encode()
+    list(stream.feed([(2000, "b", "k9", "1")]))
+    assert [row[3] for row in stream.feed([], end=True)] == ['"9"']
+
+
 @pytest.mark.parametrize("copies", [1, 2])
 def test_late_events_are_left_out_and_counted_once(copies: int) -> None:
     """They came after the watermark had passed them, however many queries see them."""
@@ -317,13 +406,14 @@ def test_a_run_takes_few_bytes_and_what_is_kept_is_counted() -> None:
             bucket_state._warm = bucket_state._Warm()
         work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), TaskPlace())
         given = BucketInput()
-        batch = stream.batch([(count * SECOND + 1, "b", "key-5", "5")])
+        time = count * SECOND + 1 + cold
+        batch = stream.batch([(time, "b", "key-5", "5")])
         for query, _, _, block in stream.mapper.blocks(batch, np.arange(1), ""):
             given.blocks.setdefault(query, []).append(decode_block(block))
-        given.progress.see(STREAM, count * SECOND + 1)
+        given.progress.see(STREAM, time + 1)
         list(work.run(given, RowForm(together=False), BadEvents(BadPolicy("skip"), "")))
         told.append(work.counts())
-        assert work.watermark == count * SECOND + 1
+        assert work.watermark == time + 1
     assert [(each["warm"], each["cold"]) for each in told] == [(1, 0), (0, 1)]
     assert told[0]["live_runs"] >= count
     assert 0 < told[0]["state_bytes"] / count <= 120

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,8 @@ from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.operators.answers import Answers
-from spaseq.operators.machine import Machine, MachineOptions
+from spaseq.operators.automaton import AutomatonOperator
+from spaseq.operators.machine import Machine, MachineOptions, Tiers
 from spaseq.operators.protocol import Situated
 from spaseq.operators.term_texts import encode_terms
 from spaseq.planner.distribution import RouteUnit
@@ -21,40 +23,91 @@ from spaseq.spark.job import Job, Task
 from spaseq.spark.shuffle.arrow_terms import KeyHashes, without_place
 from spaseq.spark.shuffle.blocks import Block, concat_blocks
 from spaseq.spark.shuffle.routing import combined
+from spaseq.spark.stages.parts import ALL, DEEPEST, Part, divided, hashes_of
 from spaseq.temporal.instants import FOREVER
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A block, and the ids of its terms."""
+
+    block: Block
+    ids: npt.NDArray[np.int32]
 
 
 class Sequencer:
     """Holds blocks until time has passed their events, and runs the operator of the query over them.
 
-    Instants are handled whole: a step takes only events before the time it is given.
+    Instants are handled whole: a step takes only events before the time it is given. Keys may go apart into parts, each with
+    a machine of its own; they share a dictionary.
     """
 
     def __init__(self, job: Job, task: Task, bucket: int) -> None:
         self.job, self.task, self.bucket = job, task, bucket
         self.dictionary = TermDictionary()
         # Buckets of other cores work at the same time.
-        budget = Budget(job.max_memory, share=os.cpu_count() or 1)
-        budget.count("terms", lambda: self.dictionary.nbytes)
-        self.dictionary.watch = budget.check
-        options = MachineOptions(
-            job.max_runs,
-            with_events=job.provenance,
-            with_identity=job.provenance,
-            shown=without_place,
-            budget=budget,
-        )
-        self.machine = Machine(task.program, self.dictionary, job.knowledge, now=job.now, options=options)
+        self._budget = Budget(job.max_memory, share=os.cpu_count() or 1)
+        self._budget.count("terms", lambda: self.dictionary.nbytes)
+        self.dictionary.watch = self._budget.check
+        self._tiers = Tiers()
+        self.machines: dict[Part, Machine] = {}
         self.held: list[Block] = []
         self.waiting = 0
         """Events that wait for time to pass them."""
-        budget.count("events", lambda: sum(block.nbytes for block in self.held))
-        self._hashes = KeyHashes(self.dictionary)
+        self._budget.count("events", lambda: sum(block.nbytes for block in self.held))
+        self.hashes = KeyHashes(self.dictionary)
         self._stalled = 0
         self._compacted = 0
         routing = task.routing
         # Only rows on the border of two windows are in two places, so only then is there a question who reports.
         self._report = self._owned if routing.size else None
+
+    @property
+    def machine(self) -> Machine:
+        """The machine of all keys, where they do not go apart."""
+        return self.machines.get(ALL) or self.add_machine(ALL)
+
+    def add_machine(self, part: Part) -> Machine:
+        """A new machine for the keys of a part."""
+        job = self.job
+        options = MachineOptions(
+            job.max_runs,
+            self._tiers,
+            with_events=job.provenance,
+            with_identity=job.provenance,
+            shown=without_place,
+            budget=self._budget.part(),
+        )
+        made = Machine(self.task.program, self.dictionary, job.knowledge, now=job.now, options=options)
+        self.machines[part] = made
+        return made
+
+    def remove_machine(self, part: Part) -> None:
+        """Forget the machine of a part."""
+        self._budget.drop(self.machines.pop(part).budget)
+
+    def divide(self, part: Part, now: int) -> tuple[Part, ...]:
+        """Let the two halves of a part have machines of their own if it has many runs; nothing if it stays whole."""
+        machine, most = self.machines[part], settings().part_runs
+        operator = machine.operator
+        if machine.runs <= most or part.bits == DEEPEST or machine.held:
+            return ()
+        assert isinstance(operator, AutomatonOperator)
+        keys = operator.live_keys(self.task.routing.variables, now)
+        if keys is None or len(keys) <= most:
+            return ()
+        hashes = hashes_of(keys, self.hashes)
+        if (hashes == hashes[0]).all():
+            return ()
+        state = machine.dump(now=now)  # without the others
+        assert state is not None
+        upper = (hashes >> np.uint64(part.bits)) & np.uint64(1) == 1
+        for half, kept in zip(part.halves, (~upper, upper), strict=True):
+            made = self.add_machine(half)
+            made.load([state])
+            assert isinstance(made.operator, AutomatonOperator)
+            made.operator.keep_runs(kept, now)
+        return part.halves
 
     def hold(self, blocks: list[Block]) -> None:
         """Let these blocks wait, and no others."""
@@ -71,24 +124,34 @@ class Sequencer:
         """True if enough has come since the last step that could not take it all."""
         return self.waiting >= max(settings().stepped_rows, 2 * self._stalled)
 
-    def due(self, now: int) -> int | None:
-        """The time after which there is something to do: events to handle, a window to end, runs to expire."""
-        waits = self.machine.operator.due(now)
-        times = [block.first for block in self.held]
-        return min(times if waits is None else [*times, waits], default=None)
-
     def advance(self, now: int) -> Iterator[Answers]:
         """Handle every event before ``now``; events at that time may still come, earlier ones may not.
 
         The ids of answers are good until the next call, which may compact the dictionary.
         """
+        found = self.ready(now, (ALL,))
+        return self.step(ALL, found.get(ALL), now)
+
+    def ready(self, now: int, parts: Sequence[Part]) -> dict[Part, Encoded]:
+        """What the events before a time bring to each of these parts; it waits no more.
+
+        Ids are good until the next call.
+        """
         self._compact()
-        ready, left = self._before(now)
+        block, left = self._before(now)
         self.hold(left)
         self._stalled = self.waiting
-        yield from self._step(ready, now)
+        if block is None:
+            return {}
+        ids = encode_terms(self.dictionary, block.terms)
+        return {part: Encoded(own, ids) for part, own in divided(self.task, block, ids, parts, self.hashes)}
+
+    def step(self, part: Part, given: Encoded | None, now: int) -> Iterator[Answers]:
+        """Let time pass in one part."""
+        machine = self.machines.get(part) or self.add_machine(part)
+        yield from self._step(machine, given, now)
         # Instants are handled whole, so nothing of the last one can still be joined.
-        self.machine.operator.end_instant()
+        machine.operator.end_instant()
 
     def finish(self) -> Iterator[Answers]:
         """No event will come any more."""
@@ -108,13 +171,13 @@ class Sequencer:
                 rest.append(block.take(np.flatnonzero(~early)).compact())
         return (concat_blocks(due).in_order() if due else None), rest
 
-    def _step(self, block: Block | None, now: int) -> Iterator[Answers]:
-        program, machine = self.task.program, self.machine
-        if block is None:
+    def _step(self, machine: Machine, given: Encoded | None, now: int) -> Iterator[Answers]:
+        program = self.task.program
+        if given is None:
             nothing = np.zeros(0, np.int64)
             tables = {gpm.name: MappingTable(nothing, {}) for gpm in program.gpms}
             return machine.step_tables(tables, nothing, nothing, self._no_pairs(), now, self._report)
-        ids = encode_terms(self.dictionary, block.terms)
+        block, ids = given.block, given.ids
         # Most queries never ask which events a match is made of.
         serials = np.zeros(len(block), np.int64)
         if self.job.provenance or program.tells_events:
@@ -144,7 +207,7 @@ class Sequencer:
 
     def _owned(self, found: Situated) -> npt.NDArray[np.bool_]:
         """Which matches this bucket reports: those whose key and window are at home here."""
-        columns = [self._hashes.of(found.column(name)) for name in self.task.routing.variables]
+        columns = [self.hashes.of(found.column(name)) for name in self.task.routing.variables]
         home = self.task.routing.home(combined(columns, len(found)), found.start)
         owned: npt.NDArray[np.bool_] = home == self.bucket
         return owned
@@ -153,5 +216,9 @@ class Sequencer:
         """Keep the dictionary from growing without bound."""
         if len(self.dictionary) < max(settings().compacted_bucket_terms, 2 * self._compacted):
             return
-        self.machine.remap(self.dictionary.compact(self.machine.live_ids()))
+        machines = list(self.machines.values())
+        live = np.concatenate([np.zeros(0, np.int64), *(machine.live_ids() for machine in machines)])
+        mapping = self.dictionary.compact(live)
+        for machine in machines:
+            machine.remap(mapping)
         self._compacted = len(self.dictionary)

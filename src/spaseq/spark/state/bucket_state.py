@@ -1,4 +1,4 @@
-"""What one bucket keeps between micro-batches: a small head, segments of machines, and blocks that wait."""
+"""What one bucket keeps between micro-batches: a small head, segments of machines by parts of its keys, and blocks that wait."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import uuid
 import zlib
 from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -14,12 +15,15 @@ import numpy as np
 
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.model.packing import LARGEST, Damaged, OtherVersion, whole_number
+from spaseq.operators.answers import Answers
+from spaseq.operators.automaton import too_many_runs
 from spaseq.operators.saved_state import STATE_VERSION, IncompatibleState, taking_up
 from spaseq.operators.segments import Segments
 from spaseq.settings import settings
 from spaseq.spark.job import Job
 from spaseq.spark.shuffle.blocks import Block, concat_blocks
 from spaseq.spark.shuffle.watermark import Progress
+from spaseq.spark.stages.parts import ALL, Part, check_cover, divisible
 from spaseq.spark.stages.sequencer import Sequencer
 from spaseq.spark.state.held_blocks import load_block, save_block
 from spaseq.temporal.instants import FOREVER
@@ -58,26 +62,74 @@ def _places(job: Job) -> int:
 
 
 @dataclass(slots=True)
-class _Query:
-    """What is saved of one query: its segments, the blocks that wait, and when it must be looked at again."""
+class _Part:
+    """What is saved of the keys of a part: its segments, and when it must be looked at again."""
 
     segments: list[int] = field(default_factory=list)
+    due: int | None = None
+    runs: int = 0
+    """Live runs, and what is saved of them, in bytes."""
+    bytes: int = 0
+
+
+@dataclass(slots=True)
+class _Query:
+    """What is saved of one query: its parts, the blocks that wait, and when these must be looked at again."""
+
+    parts: dict[Part, _Part] = field(default_factory=lambda: {ALL: _Part()})
     held: list[int] = field(default_factory=list)
     next: int = 0
-    due: int | None = None
+    first: int | None = None
+    """The earliest event that waits."""
     answered: bool = False
     arrived: int = 0
     """Events that have come so far, where their order of arrival matters."""
-    runs: int = 0
-    """Live runs, and what is saved of them and of events that wait, in bytes."""
     bytes: int = 0
+    """What events that wait take."""
 
     @property
     def empty(self) -> bool:
-        return not self.segments and not self.held and not self.answered and not self.arrived
+        waits = any(part.segments for part in self.parts.values())
+        return not waits and not self.held and not self.answered and not self.arrived
+
+    @property
+    def runs(self) -> int:
+        """Live runs."""
+        return sum(part.runs for part in self.parts.values())
+
+    @property
+    def all_bytes(self) -> int:
+        """What is saved of runs and of events that wait."""
+        return self.bytes + sum(part.bytes for part in self.parts.values())
+
+    def due(self, now: int) -> bool:
+        """True if there is something to do without a further event."""
+        return (self.first is not None and self.first < now) or any(self.due_parts(now))
+
+    def due_parts(self, now: int) -> Iterator[Part]:
+        """The parts in which a window ends, or runs expire."""
+        return (part for part, known in self.parts.items() if known.due is not None and known.due < now)
+
+    def merge(self, part: Part) -> None:
+        """Let empty halves be one part again."""
+        while part.bits and all(
+            half in self.parts and not self.parts[half].segments for half in part.parent.halves
+        ):
+            part = part.parent
+            for half in part.halves:
+                del self.parts[half]
+            self.parts[part] = _Part()
+
+    def to_json(self) -> dict[str, Any]:
+        saved = {name: getattr(self, name) for name in _SAVED}
+        parts = {
+            part.name: [getattr(known, name) for name in _SAVED_OF_PART] for part, known in self.parts.items()
+        }
+        return {**saved, "parts": parts}
 
 
-_SAVED = ("segments", "held", "next", "due", "answered", "arrived", "runs", "bytes")
+_SAVED = ("held", "next", "first", "answered", "arrived", "bytes")
+_SAVED_OF_PART = ("segments", "due", "runs", "bytes")
 
 
 def _progress(saved: list[Any]) -> Progress:
@@ -97,18 +149,41 @@ def _progress(saved: list[Any]) -> Progress:
 
 def _query(saved: dict[str, Any]) -> _Query:
     """What a head says of one query, if it can be so."""
-    saved = {"runs": 0, "bytes": 0, **saved}  # earlier releases did not count them
-    for name in ("next", "arrived", "runs", "bytes"):
+    saved = {"first": saved.get("due"), "bytes": 0, **saved}
+    if "parts" not in saved:  # earlier releases kept all keys together
+        saved["parts"] = {ALL.name: [saved["segments"], saved["due"], saved.get("runs", 0), saved["bytes"]]}
+    for name in ("next", "arrived", "bytes"):
         whole_number(saved, name, 0, LARGEST)
-    if saved["due"] is not None:
-        whole_number(saved, "due", -FOREVER - 1, FOREVER + 1)
-    for name in ("segments", "held"):
-        numbers = saved[name]
-        if type(numbers) is not list or not all(type(number) is int and number >= 0 for number in numbers):
-            raise Damaged(f"`{name}` is {numbers!r}, not a list of numbers")
+    _check_instant(saved, "first")
+    _check_numbers(saved, "held")
     if any(number >= saved["next"] for number in saved["held"]):
         raise Damaged("a block waits that was never written")
-    return _Query(**{**saved, "answered": bool(saved["answered"])})
+    found = _Query(**{name: saved[name] for name in _SAVED})
+    found.answered = bool(found.answered)
+    found.parts = {Part.named(name): _part(known) for name, known in saved["parts"].items()}
+    check_cover(list(found.parts))
+    return found
+
+
+def _part(saved: list[Any]) -> _Part:
+    """What a head says of one part, if it can be so."""
+    known = dict(zip(_SAVED_OF_PART, saved, strict=True))
+    for name in ("runs", "bytes"):
+        whole_number(known, name, 0, LARGEST)
+    _check_instant(known, "due")
+    _check_numbers(known, "segments")
+    return _Part(**known)
+
+
+def _check_instant(saved: dict[str, Any], name: str) -> None:
+    if saved[name] is not None:
+        whole_number(saved, name, -FOREVER - 1, FOREVER + 1)
+
+
+def _check_numbers(saved: dict[str, Any], name: str) -> None:
+    numbers = saved[name]
+    if type(numbers) is not list or not all(type(number) is int and number >= 0 for number in numbers):
+        raise Damaged(f"`{name}` is {numbers!r}, not a list of numbers")
 
 
 @dataclass(slots=True)
@@ -116,8 +191,11 @@ class Running:
     """A sequencer and what the store holds of it."""
 
     sequencer: Sequencer
-    segments: Segments
     held: dict[int, Block]
+    segments: dict[Part, Segments] = field(default_factory=dict)
+    """Those of the parts that are at hand."""
+    touched: set[Part] = field(default_factory=set)
+    """The parts that this micro-batch may have changed."""
 
 
 class _Warm:
@@ -154,7 +232,7 @@ class BucketState:
         self.queries: dict[int, _Query] = {}
         self._warm: dict[int, Running] = {}
         self.warm = self.cold = 0
-        """How many queries were at hand when they were needed, and how many had to be loaded."""
+        """How many parts were at hand when they were needed, and how many had to be loaded."""
         self.load_microseconds = 0
         head = store.get("head")
         if head is not None:
@@ -190,11 +268,7 @@ class BucketState:
 
     def write_head(self) -> None:
         """Save everything but machines and blocks, which are saved one by one."""
-        queries = {
-            number: {name: getattr(saved, name) for name in _SAVED}
-            for number, saved in self.queries.items()
-            if not saved.empty
-        }
+        queries = {number: saved.to_json() for number, saved in self.queries.items() if not saved.empty}
         head = {
             "version": STATE_VERSION,
             "fingerprint": fingerprint(self._job),
@@ -210,29 +284,51 @@ class BucketState:
         _warm.keep((self._job.id, self._bucket), str(head["token"]), live)
 
     def open(self, number: int) -> Running:
-        """The sequencer of a query, as it was."""
-        if number in self._warm:
+        """The events of a query that wait, and what is at hand of its parts."""
+        if number not in self._warm:
+            saved, task = self.queries.setdefault(number, _Query()), self._job.tasks[number]
+            streams, widths = len(task.program.streams), (task.pair_width, *map(len, task.columns))
+            named, digested = self._job.keeps_names, self._job.provenance
+            with taking_up():
+                held = {
+                    i: load_block(
+                        self._piece(f"{number}.h{i}"), streams, widths, named=named, digested=digested
+                    )
+                    for i in saved.held
+                }
+            sequencer = Sequencer(self._job, task, self._bucket)
+            sequencer.hold(list(held.values()))
+            self._warm[number] = Running(sequencer, held)
+        self._warm[number].touched.clear()
+        return self._warm[number]
+
+    def answers(self, number: int, running: Running, now: int) -> Iterator[Answers]:
+        """Handle every event before ``now`` and what is due; only what that touches is loaded."""
+        saved = self.queries[number]
+        given = running.sequencer.ready(now, list(saved.parts))
+        for part in sorted({*given, *saved.due_parts(now)}):
+            self._load(number, running, part)
+            yield from running.sequencer.step(part, given.get(part), now)
+
+    def _load(self, number: int, running: Running, part: Part) -> None:
+        """Have a part at hand, as it was."""
+        running.touched.add(part)
+        if part in running.segments:
             self.warm += 1
-            return self._warm[number]
+            return
         began = wall_microseconds()
-        saved, task = self.queries.setdefault(number, _Query()), self._job.tasks[number]
-        sequencer = Sequencer(self._job, self._job.tasks[number], self._bucket)
-        sequencer.machine.answered = saved.answered
-        segments = Segments()
-        streams, widths = len(task.program.streams), (task.pair_width, *map(len, task.columns))
-        with taking_up():
-            if saved.segments:
-                segments.load(sequencer.machine, {i: self._piece(number, f"s{i}") for i in saved.segments})
-            held = {
-                i: load_block(self._piece(number, f"h{i}"), streams, widths, named=self._job.provenance)
-                for i in saved.held
-            }
-        if saved.segments or saved.held:
+        saved = self.queries[number]
+        machine, segments = running.sequencer.add_machine(part), Segments()
+        machine.answered = saved.answered
+        if saved.parts[part].segments:
+            with taking_up():
+                segments.load(
+                    machine,
+                    {i: self._piece(_segment(number, part, i)) for i in saved.parts[part].segments},
+                )
             self.cold += 1
             self.load_microseconds += wall_microseconds() - began
-        sequencer.hold(list(held.values()))
-        self._warm[number] = Running(sequencer, segments, held)
-        return self._warm[number]
+        running.segments[part] = segments
 
     def in_order_of_arrival(self, number: int, blocks: list[Block]) -> list[Block]:
         """The blocks of a micro-batch as one, its events numbered on from those that came before."""
@@ -245,31 +341,79 @@ class BucketState:
         saved.arrived += len(block)
         return [replace(block, arrivals=rank)]
 
-    def _piece(self, number: int, name: str) -> bytes:
-        data = self._store.get(f"{number}.{name}")
+    def _piece(self, name: str) -> bytes:
+        data = self._store.get(name)
         if data is None:
-            raise Damaged(f"`{number}.{name}` is not there")
+            raise Damaged(f"`{name}` is not there")
         return data
 
-    def save(self, number: int, running: Running, now: int, *, over: bool) -> None:
-        """Write what a micro-batch changed; ``over`` if the query needs nothing any more."""
+    def save(self, number: int, running: Running, now: int) -> None:
+        """Write what a micro-batch changed."""
         saved, sequencer = self.queries[number], running.sequencer
-        saved.answered = sequencer.machine.answered
-        if over:
-            changes: dict[int, bytes | None] = dict.fromkeys(saved.segments)
+        saved.answered = any(machine.answered for machine in sequencer.machines.values())
+        if now == FOREVER or saved.answered:  # the query needs nothing any more
+            for part, known in saved.parts.items():
+                self._remove(number, part, known.segments)
+            saved.parts = {ALL: _Part()}
             sequencer.hold([])
-            saved.segments = []
         else:
-            changes = running.segments.save(sequencer.machine, now)
-            saved.segments = sorted(running.segments.sizes)
-        for piece, data in changes.items():
-            self._put(f"{number}.s{piece}", data)
+            self._divide(number, running, now)
+            self._check_limit(number, running, now)
+            for part in sorted(running.touched):
+                self._save_part(number, running, part, now)
+            for part in sorted(running.touched):
+                saved.merge(part)
         self._save_held(number, running)
-        saved.runs = 0 if over else sequencer.machine.runs
-        saved.bytes = sum(running.segments.sizes.values()) + sum(
-            block.nbytes for block in running.held.values()
+
+    def _save_part(self, number: int, running: Running, part: Part, now: int) -> None:
+        machine, segments = running.sequencer.machines[part], running.segments[part]
+        for piece, data in segments.save(machine, now).items():
+            self._put(_segment(number, part, piece), data)
+        self.queries[number].parts[part] = _Part(
+            sorted(segments.sizes), machine.operator.due(now), machine.runs, sum(segments.sizes.values())
         )
-        saved.due = None if over else sequencer.due(now)
+        if not segments.sizes:
+            self._forget(running, part)
+
+    def _forget(self, running: Running, part: Part) -> None:
+        """Have a part no more at hand."""
+        running.sequencer.remove_machine(part)
+        del running.segments[part]
+
+    def _remove(self, number: int, part: Part, segments: Iterable[int]) -> None:
+        for piece in segments:
+            self._put(_segment(number, part, piece), None)
+
+    def _divide(self, number: int, running: Running, now: int) -> None:
+        """Divide parts that have become large."""
+        waiting = sorted(running.touched) if divisible(self._job.tasks[number]) else []
+        while waiting:
+            part = waiting.pop()
+            halves = running.sequencer.divide(part, now)
+            if halves:
+                saved = self.queries[number].parts
+                self._remove(number, part, saved.pop(part).segments)
+                self._forget(running, part)
+                saved |= {half: _Part() for half in halves}
+                running.segments |= {half: Segments() for half in halves}
+                running.touched |= set(halves)
+                running.touched.discard(part)
+                waiting += halves
+
+    def _check_limit(self, number: int, running: Running, now: int) -> None:
+        """Refuse more runs than were allowed; those of parts that are not at hand may have expired."""
+        most, saved = self._job.max_runs, self.queries[number]
+        machines = running.sequencer.machines
+        known = {
+            part: machines[part].runs if part in machines else saved.parts[part].runs for part in saved.parts
+        }
+        if len(known) == 1 or most is None or sum(known.values()) <= most:
+            return
+        for part in known:
+            self._load(number, running, part)
+            machines[part].dump(now=now)
+        if (live := sum(machines[part].runs for part in known)) > most:
+            raise too_many_runs(live, most, f"those of {len(known)} groups of keys in one bucket")
 
     def _save_held(self, number: int, running: Running) -> None:
         """Blocks that were there before are not written again."""
@@ -286,9 +430,16 @@ class BucketState:
             self._put(f"{number}.h{i}", None)
         running.held = now
         saved.held = sorted(now)
+        saved.first = min((block.first for block in now.values()), default=None)
+        saved.bytes = sum(block.nbytes for block in now.values())
 
     def _put(self, name: str, data: bytes | None) -> None:
         if data is None:
             self._store.remove(name)
         else:
             self._store.put(name, data)
+
+
+def _segment(number: int, part: Part, piece: int) -> str:
+    """How the state store calls a segment."""
+    return f"{number}.s{piece}" if part == ALL else f"{number}.{part.name}.s{piece}"

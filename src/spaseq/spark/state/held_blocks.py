@@ -17,7 +17,7 @@ _FIELDS: Final[dict[str, Field]] = {
     "streams": Field(np.int16, ("events",), (0, "streams")),
     "arrivals": Field(np.int64, ("events",)),
     "names": Field(np.int32, ("named",), (0, "ids")),
-    "digests": Field(np.uint8, ("named", DIGEST)),
+    "digests": Field(np.uint8, ("digested", DIGEST)),
     "ends": Field(np.int64, ("terms",)),
     "texts": Field(np.uint8, ("bytes",)),
 }
@@ -40,16 +40,16 @@ def save_block(block: Block) -> bytes:
     return pack({}, arrays)
 
 
-def load_block(data: bytes, streams: int, widths: Sequence[int], *, named: bool) -> Block:
+def load_block(data: bytes, streams: int, widths: Sequence[int], *, named: bool, digested: bool) -> Block:
     """The block that `save_block` wrote, of a query with so many streams.
 
     ``widths`` are the numbers of partition variables, and of the variables of every GPM; ``named`` says whether events
-    have names and digests.
+    have names, ``digested`` whether they have digests.
     """
     _, arrays = unpack(data)
     events = len(arrays["times"])
     sizes = {"streams": streams, "ids": len(arrays["ends"]) + 1, "events": events}
-    sizes["named"] = events if named else 0
+    sizes |= {"named": events if named else 0, "digested": events if digested else 0}
     tables = {
         name: wanted
         for number, width in enumerate(widths)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from spaseq.spark.output.answer_rows import AnswerForm
 
 COUNTS = ("live_runs", "state_bytes", "warm", "cold", "load_ms")
-"""What a bucket counts in every micro-batch: runs and bytes it keeps, the queries it had at hand and those that it loaded, and
-how long that took."""
+"""What a bucket counts in every micro-batch: runs and bytes it keeps, the parts of state it had at hand and those that it
+loaded, and how long that took."""
 OUTPUT = (
     f"answers binary, late array<bigint>, {', '.join(f'{name} bigint' for name in COUNTS)}, watermark bigint"
 )

@@ -95,7 +95,7 @@ class Work:
         queries = self._state.queries.values()
         return {
             "live_runs": sum(query.runs for query in queries),
-            "state_bytes": sum(query.bytes for query in queries),
+            "state_bytes": sum(query.all_bytes for query in queries),
             "warm": self._state.warm,
             "cold": self._state.cold,
             "load_ms": self._state.load_microseconds // 1000,
@@ -117,7 +117,7 @@ class Work:
             blocks = [self._in_time(block, before[number]) for block in given.blocks.get(number, ())]
             now = self._state.passed[number] = max(before[number], self._watermark(number))
             saved = self._state.queries.get(number)
-            waits = saved is not None and not saved.empty and saved.due is not None and saved.due < now
+            waits = saved is not None and not saved.empty and saved.due(now)
             if (not blocks and not waits) or (saved is not None and saved.answered):
                 continue
             yield from self._query(number, blocks, now, form)
@@ -137,14 +137,13 @@ class Work:
         for block in self._state.in_order_of_arrival(number, blocks):
             running.sequencer.add(block)
         taker: AnswerTaker | None = None
-        for found in running.sequencer.advance(now) if now > BEFORE_ALL else ():
+        for found in self._state.answers(number, running, now) if now > BEFORE_ALL else ():
             if len(found):
                 taker = taker or form.taker(self._job, number, self._bucket, self._place.batch)
                 yield from taker.take(found, running.sequencer.dictionary)
         if taker is not None:
             yield from taker.close()
-        over = now == FOREVER or running.sequencer.machine.answered
-        self._state.save(number, running, now, over=over)
+        self._state.save(number, running, now)
 
     def _in_time(self, block: Block, watermark: int) -> Block:
         """The events that are not late; without a check for lateness none may be."""

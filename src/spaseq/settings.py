@@ -39,7 +39,7 @@ class Settings:
     chunk_bytes: int = _threshold(1 << 22, 97, "bytes that a reader takes at a time")
     interpreted_bytes: int = _threshold(1 << 20, 50, "input up to this size is read without compiled kernels")
     plain_bytes: int = _threshold(1 << 14, 24, "bytes handed to pyoxigraph where the byte kernel stopped")
-    sorted_bytes: int = _threshold(1 << 24, 200, "input up to this size is sorted in memory, not surveyed")
+    sorted_bytes: int = _threshold(1 << 27, 200, "input up to this size is sorted in memory, not surveyed")
     open_bytes: int = _threshold(1 << 26, 400, "bytes that all open files of a merge hold together")
     least_piece_bytes: int = _threshold(1 << 16, 40, "bytes that one open file of a merge holds at least")
     open_files: int = _threshold(128, 2, "event files open at a time; others are opened again to be read on")

@@ -25,6 +25,7 @@ from spaseq.io.sources import Source, find_sources
 from spaseq.io.survey import Survey, survey
 from spaseq.io.unreadable import unreadable_input
 from spaseq.model.batch import EventBatch
+from spaseq.model.budget import Budget
 from spaseq.model.events import Events, as_events
 from spaseq.model.forms import Stream
 from spaseq.settings import settings
@@ -32,6 +33,8 @@ from spaseq.temporal.instants import BEFORE_ALL
 
 _PACKED: Final = 10
 """Text shrinks about so much when it is compressed."""
+_ROOM: Final = 16
+"""How many times the memory budget must hold an input that is sorted in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,11 @@ def sizes(inputs: Sequence[Opened]) -> int:
     return total
 
 
+def sorted_in_memory(inputs: Sequence[Opened], budget: Budget) -> bool:
+    """Whether all events are held and sorted, so that files are read once; events take at most a few times the size of their text."""
+    return sizes(inputs) <= min(settings().sorted_bytes, budget.most // _ROOM)
+
+
 class Opener:
     """Makes feeds over the dictionary of a session."""
 
@@ -156,7 +164,7 @@ class Opener:
 
     def _files(self, inputs: Sequence[StreamFiles], after: int) -> list[Feed]:
         pairs = [(item.stream, source) for item in inputs for source in item.sources]
-        if sizes(inputs) <= settings().sorted_bytes:
+        if sorted_in_memory(inputs, self._session.budget):
             return [WholeFeed(self._batches(stream, source, self._read)) for stream, source in pairs]
         surveys = [survey(source, self._read, poll=self._poll) for _, source in pairs]
         if all(found.layout == "stream" for found in surveys):

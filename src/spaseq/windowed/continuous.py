@@ -122,9 +122,11 @@ class ContinuousQuery(Keeper):
             if everything is not None:
                 triples = np.bincount(everything.events, minlength=len(times))
             arrived[stream] = times[own], triples[own]
-            # Of simultaneous events, hosts may tell of one alone; then all stand for one.
-            position = np.searchsorted(times[own], times, side="right") - 1
-            position[own] = np.arange(len(own))
+            position = np.arange(len(times))
+            if len(own) < len(times):
+                # Of simultaneous events, hosts may tell of one alone; then all stand for one.
+                position = np.searchsorted(times[own], times, side="right") - 1
+                position[own] = np.arange(len(own))
             position += self._evaluations.arrived(stream)
             for (_, source), contents in self._contents.items():
                 if source.stream == stream and len(table := tables[source]):

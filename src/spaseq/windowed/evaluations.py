@@ -213,7 +213,10 @@ class _Window(Keeper):
         # An event belongs to an interval by its position, which counts itself.
         # An instance may begin with events that are still to come.
         begin = np.minimum(self._position(before + ends - body.size, body.unit), high)
-        return np.maximum(low, begin), np.minimum(high, self._position(before + ends, body.unit))
+        low = np.maximum(low, begin)
+        if closings is None and body.step is None:  # it ends with what has come
+            return low, high
+        return low, np.minimum(high, self._position(before + ends, body.unit))
 
     def closings(self, since: int, until: int) -> tuple[Longs, Longs]:
         """The instants after ``since`` and up to ``until`` at which a counted window closes, and at which positions."""
@@ -269,6 +272,19 @@ class _Window(Keeper):
         return self.events.first + np.searchsorted(self.events.times, instants, side="right").astype(np.int64)
 
 
+Ranges = list[tuple[Longs, Longs]]
+"""What every window holds at some instants, as ranges of positions."""
+
+
+class _Due(NamedTuple):
+    """Instants that are due, the closings of counted windows at them, up to when all is decided, and what windows hold there if it is known."""
+
+    instants: Longs
+    closings: list[Longs | None]
+    until: int
+    ranges: Ranges | None = None
+
+
 class Evaluations(Keeper):
     """The evaluations of a continuous query, as its events become certain."""
 
@@ -306,7 +322,7 @@ class Evaluations(Keeper):
         """The first instant that is decided once no event up to it can come, if time alone brings one."""
         if not self._begun:
             return None
-        instants, _, _ = self._due(FOREVER)
+        instants = self._due(FOREVER).instants
         return int(instants[0]) if len(instants) else None
 
     def step(self, arrived: dict[str, tuple[Longs, Longs]], now: int) -> Period:
@@ -328,45 +344,48 @@ class Evaluations(Keeper):
                 if window.events is self._events[stream]:
                     window.note(times, triples)
         if not self._begun:
-            return self._period(_NOTHING, [None] * len(self._windows))
-        instants, closings, done = self._due(now)
-        period = self._period(instants, closings)
-        for window, at in zip(self._windows, closings, strict=True):
+            return self._period(_Due(_NOTHING, [None] * len(self._windows), 0))
+        due = self._due(now)
+        period = self._period(due)
+        for window, at in zip(self._windows, due.closings, strict=True):
             if at is not None and len(at):
                 window.last_closing = int(at[-1])
-        self._done = max(self._done, done)
+        self._done = max(self._done, due.until)
         self._forget()
         return period
 
-    def _due(self, now: int) -> tuple[Longs, list[Longs | None], int]:
-        """The instants that are due, the closings of counted windows at them, and up to when all is decided."""
+    def _due(self, now: int) -> _Due:
         certain = now - 1
         nothing: list[Longs | None] = [None] * len(self._windows)
         match self._report.trigger:
             case Trigger.CONTENT_CHANGE:
                 found = _distinct([events.between(self._done, certain) for events in self._events.values()])
-                return found[self._changed(found)], nothing, min(certain, self._last)
+                return self._changed(_Due(found, nothing, min(certain, self._last)))
             case Trigger.EVERY:
                 period, origin = self._report.every, self._report.start
                 assert period is not None
                 last = int(_multiple(np.array([self._last]), period, origin or 0, closed=False)[0])
                 until = min(certain, last if origin is None else max(last, origin))
-                return _steps(self._done, until, period, origin), nothing, until
+                return _Due(_steps(self._done, until, period, origin), nothing, until)
             case Trigger.WINDOW_CLOSE:
                 return self._closings(certain, ended=now == FOREVER)
 
-    def _changed(self, instants: Longs) -> Mask:
-        """At which instants some window holds an event of that very instant."""
+    def _changed(self, due: _Due) -> _Due:
+        """The instants at which some window holds an event of that very instant."""
+        instants = due.instants
         changed = np.zeros(len(instants), np.bool_)
-        for window in self._windows:
-            low, high = window.ranges(instants)
+        ranges = [window.ranges(instants) for window in self._windows]
+        for window, (low, high) in zip(self._windows, ranges, strict=True):
             times = window.events.times
             held = high > np.maximum(low, window.events.first)  # those before it are of earlier instants
             last = times[np.where(held, high - 1 - window.events.first, 0)] if len(times) else instants
             changed |= held & (last == instants)
-        return changed
+        if not changed.all():
+            ranges = [(low[changed], high[changed]) for low, high in ranges]
+            instants = instants[changed]
+        return due._replace(instants=instants, ranges=ranges)
 
-    def _closings(self, certain: int, *, ended: bool) -> tuple[Longs, list[Longs | None], int]:
+    def _closings(self, certain: int, *, ended: bool) -> _Due:
         """The instants at which windows close, those of counted windows as often as they close there.
 
         After the last event so far a window of time closes while it holds an event. Whether a later, empty instance closes
@@ -403,7 +422,7 @@ class Evaluations(Keeper):
         closings: list[Longs | None] = [None] * len(self._windows)
         for number, (at, ends) in counted.items():
             closings[number] = self._nth_closing(number, at, ends, evaluated, nth)
-        return evaluated, closings, done
+        return _Due(evaluated, closings, done)
 
     def _nth_closing(self, number: int, at: Longs, ends: Longs, evaluated: Longs, nth: Longs) -> Longs:
         """The closing of a counted window that each evaluation shows: its own there, or the last one, or the last before."""
@@ -415,8 +434,11 @@ class Evaluations(Keeper):
         found: Longs = known[shown + 1]
         return found
 
-    def _period(self, instants: Longs, closings: list[Longs | None]) -> Period:
-        ranges = [window.ranges(instants, at) for window, at in zip(self._windows, closings, strict=True)]
+    def _period(self, due: _Due) -> Period:
+        instants, ranges = due.instants, due.ranges
+        if ranges is None:
+            pairs = zip(self._windows, due.closings, strict=True)
+            ranges = [window.ranges(instants, at) for window, at in pairs]
         held = np.zeros(len(instants), np.bool_)
         starts = np.full(len(instants), FOREVER, np.int64)
         for window, (low, high) in zip(self._windows, ranges, strict=True):
@@ -429,14 +451,16 @@ class Evaluations(Keeper):
                 first = times[np.where(here, low - window.events.first, 0)]
                 starts = np.where(here, np.minimum(starts, first), starts)
         starts = np.where(held, starts, instants)
-        kept = held if self._report.non_empty else np.ones(len(instants), np.bool_)
-        made = self._made
-        self._made += int(kept.sum())
+        kept: Mask | slice = slice(None)
+        if self._report.non_empty and not held.all():
+            kept = held
+        made, own = self._made, instants[kept]
+        self._made += len(own)
         return Period(
             made,
-            instants[kept],
+            own,
             starts[kept],
-            (np.arange(len(instants)) - np.searchsorted(instants, instants))[kept],
+            _repeats(instants)[kept],
             tuple(low[kept] for low, _ in ranges),
             tuple(high[kept] for _, high in ranges),
         )
@@ -454,6 +478,13 @@ class Evaluations(Keeper):
             needed[key] = min(needed.get(key, FOREVER), int(low[0]))
         for events in self._events.values():
             events.forget(needed[id(events)])
+
+
+def _repeats(instants: Longs) -> Longs:
+    """How many equal ones come before each, of instants in order."""
+    if (instants[1:] != instants[:-1]).all():
+        return np.zeros(len(instants), np.int64)
+    return np.arange(len(instants)) - np.searchsorted(instants, instants)
 
 
 def _distinct(times: list[Longs]) -> Longs:

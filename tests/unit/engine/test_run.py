@@ -13,9 +13,13 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Triple
 
 import spaseq
+from spaseq.engine.opening import StreamFiles, sorted_in_memory
 from spaseq.engine.run import BadInputWarning
+from spaseq.io.sources import find_sources
+from spaseq.model.budget import Budget
 from spaseq.model.events import GraphEvent
 from spaseq.model.matches import Match
+from spaseq.planner.compiled import compile_query
 from spaseq.settings import Settings
 from support.event_files import nquads
 
@@ -88,6 +92,20 @@ def test_sorted_unsorted_and_overlapping_files_give_the_same_answer(
     assert told(spaseq.run(RISE, {"S1": str(folder)})) == wanted
     assert told(spaseq.run(RISE, {"S1": str(folder / "*.nq")})) == wanted
     assert told(spaseq.run(RISE, {EX + "trades": sorted(folder.iterdir())})) == wanted
+
+
+def test_an_input_is_sorted_in_memory_if_the_budget_holds_it_many_times(
+    tmp_path: Path, change_settings: Callable[..., None]
+) -> None:
+    """Else its files are surveyed first and then read in order."""
+    path = Path(write(tmp_path / "trades.nq", trades(20)))
+    size = path.stat().st_size
+    stream = compile_query(RISE).streams[0]
+    inputs = [StreamFiles(stream, tuple(find_sources([path], None)))]
+    assert sorted_in_memory(inputs, Budget(16 * size))
+    assert not sorted_in_memory(inputs, Budget(16 * size - 1))
+    change_settings(sorted_bytes=size - 1)
+    assert not sorted_in_memory(inputs, Budget(1 << 40))
 
 
 def test_streams_are_merged_by_time(tmp_path: Path, large: None) -> None:

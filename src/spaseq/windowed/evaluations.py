@@ -27,6 +27,7 @@ from spaseq.algebra.windows import (
 )
 from spaseq.columnar.keeping import Keeper
 from spaseq.temporal.instants import FOREVER
+from spaseq.windowed.instants import distinct, multiple, repeats, steps
 
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -132,11 +133,6 @@ class _Events(Keeper):
             self.first = position
 
 
-def _multiple(values: Longs, step: int, origin: int, *, closed: bool) -> Longs:
-    """The last multiple of a step up to each value, counted from an origin, or the first one that is not before it."""
-    return origin + ((values - origin) // step if closed else -((origin - values) // step)) * step
-
-
 class _Window(Keeper):
     """One window over the events of its stream."""
 
@@ -191,7 +187,7 @@ class _Window(Keeper):
             case Range(size, step, Unit.TIME, start):
                 ends = instants
                 if step is not None:
-                    ends = _multiple(instants, step, start or 0, closed=self._closed)
+                    ends = multiple(instants, step, start or 0, closed=self._closed)
                 low, high = np.maximum(low, self.after(ends - size)), np.minimum(high, self.after(ends))
                 return (low if start is None else np.maximum(low, self.after(start - 1))), high
             case Range(start=start):
@@ -209,7 +205,7 @@ class _Window(Keeper):
         if closings is not None:
             ends = closings
         elif body.step is not None:
-            ends = _multiple(ends, body.step, 0, closed=self._closed)
+            ends = multiple(ends, body.step, 0, closed=self._closed)
         # An event belongs to an interval by its position, which counts itself.
         # An instance may begin with events that are still to come.
         begin = np.minimum(self._position(before + ends - body.size, body.unit), high)
@@ -359,14 +355,14 @@ class Evaluations(Keeper):
         nothing: list[Longs | None] = [None] * len(self._windows)
         match self._report.trigger:
             case Trigger.CONTENT_CHANGE:
-                found = _distinct([events.between(self._done, certain) for events in self._events.values()])
+                found = distinct([events.between(self._done, certain) for events in self._events.values()])
                 return self._changed(_Due(found, nothing, min(certain, self._last)))
             case Trigger.EVERY:
                 period, origin = self._report.every, self._report.start
                 assert period is not None
-                last = int(_multiple(np.array([self._last]), period, origin or 0, closed=False)[0])
+                last = int(multiple(np.array([self._last]), period, origin or 0, closed=False)[0])
                 until = min(certain, last if origin is None else max(last, origin))
-                return _Due(_steps(self._done, until, period, origin), nothing, until)
+                return _Due(steps(self._done, until, period, origin), nothing, until)
             case Trigger.WINDOW_CLOSE:
                 return self._closings(certain, ended=now == FOREVER)
 
@@ -400,7 +396,7 @@ class Evaluations(Keeper):
             assert body.step is not None
             # Two instances later than one that could hold the last event there is certainly an empty one.
             reach = min(certain, self._last + body.size + 2 * body.step)
-            mine = _steps(self._done, reach, body.step, body.start)
+            mine = steps(self._done, reach, body.step, body.start)
             low, high = window.ranges(mine)
             decided = (mine <= self._last) | (high > low)
             found.append(mine[decided])
@@ -460,7 +456,7 @@ class Evaluations(Keeper):
             made,
             own,
             starts[kept],
-            _repeats(instants)[kept],
+            repeats(instants)[kept],
             tuple(low[kept] for low, _ in ranges),
             tuple(high[kept] for _, high in ranges),
         )
@@ -478,27 +474,3 @@ class Evaluations(Keeper):
             needed[key] = min(needed.get(key, FOREVER), int(low[0]))
         for events in self._events.values():
             events.forget(needed[id(events)])
-
-
-def _repeats(instants: Longs) -> Longs:
-    """How many equal ones come before each, of instants in order."""
-    if (instants[1:] != instants[:-1]).all():
-        return np.zeros(len(instants), np.int64)
-    return np.arange(len(instants)) - np.searchsorted(instants, instants)
-
-
-def _distinct(times: list[Longs]) -> Longs:
-    """Every time once, in order; each of the arrays is in order."""
-    found = times[0] if len(times) == 1 else np.sort(np.concatenate(times), kind="stable")
-    fresh = np.ones(len(found), np.bool_)
-    fresh[1:] = found[1:] != found[:-1]
-    return found[fresh]
-
-
-def _steps(after: int, until: int, step: int, origin: int | None) -> Longs:
-    """The multiples of a step after one instant and up to another, counted from an origin, which is the first if given."""
-    start = 0 if origin is None else origin
-    first = start + ((after - start) // step + 1) * step
-    if origin is not None:
-        first = max(first, origin)
-    return np.arange(first, until + 1, step, dtype=np.int64)

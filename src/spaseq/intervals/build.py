@@ -62,7 +62,7 @@ from spaseq.intervals.solution_views import (
 )
 from spaseq.intervals.substituted import Evaluate, SubstitutedPartners
 from spaseq.intervals.timed_expressions import TIMES, Test
-from spaseq.intervals.triple_views import TripleBuilder, shares_hidden
+from spaseq.intervals.triple_views import TripleBuilder
 
 
 class IntervalBuilder(TripleBuilder):
@@ -95,7 +95,7 @@ class IntervalBuilder(TripleBuilder):
             case Bgp(triples):
                 return self._bgp(triples, longest, conditions, late=late)
             case Join():
-                return self._join(list(_conjuncts(pattern)), None, longest, conditions, late=late)
+                return self._join(list(_operands(pattern, None)), None, longest, conditions, late=late)
             case IntervalJoin(left, right, relation, condition) if conditions and self._chooses(relation):
                 return self._node(
                     pattern, None, [], late=late
@@ -103,7 +103,9 @@ class IntervalBuilder(TripleBuilder):
             case IntervalJoin(left, right, Relation.SEQ | Relation.EQUALS as relation):
                 if self._chooses(relation):
                     return self._join([left, right], relation, None, conditions, late=late)
-                return self._join(list(_chained(pattern, relation)), relation, longest, conditions, late=late)
+                return self._join(
+                    list(_operands(pattern, relation)), relation, longest, conditions, late=late
+                )
             case IntervalJoin(left, right, Relation.OPTIONALSEQ, condition):
                 later = late or self._lagging
                 partners = self._view(left, self._own_bound(condition), [], late=later)
@@ -388,25 +390,15 @@ def ordered_by(keys: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
     return tuple(replace(key, expression=over_columns(key.expression)) for key in keys)
 
 
-def _conjuncts(pattern: Pattern) -> Iterator[Pattern]:
-    """What stands together, to be joined in any order; the triples of a basic graph pattern unless they have more in common."""
+def _operands(pattern: Pattern, relation: Relation | None) -> Iterator[Pattern]:
+    """What one operator joins; what is in braces of its own stays together."""
     match pattern:
-        case Join(left, right):
-            yield from _conjuncts(left)
-            yield from _conjuncts(right)
-        case Bgp(triples) if len(triples) > 1 and not shares_hidden(triples):
-            yield from (Bgp((triple,)) for triple in triples)
+        case Join(left, right) if relation is None:
+            yield from (*_operands(left, relation), right)
+        case IntervalJoin(left, right, own) if own is relation:
+            yield from (*_operands(left, relation), right)
         case _:
             yield pattern
-
-
-def _chained(pattern: Pattern, relation: Relation) -> Iterator[Pattern]:
-    """The operands of one operator, however they are in braces: it is associative."""
-    if isinstance(pattern, IntervalJoin) and pattern.relation is relation:
-        yield from _chained(pattern.left, relation)
-        yield from _chained(pattern.right, relation)
-    else:
-        yield pattern
 
 
 def _replaced(expression: Expression, by: Mapping[str, Expression]) -> Expression:

@@ -27,6 +27,7 @@ from spaseq.intervals.interval_rows import (
 from spaseq.intervals.running_extremes import RunningExtremes
 from spaseq.intervals.solution_views import SolutionView, TimeStep
 from spaseq.model.packing import Damaged
+from spaseq.settings import settings
 
 Wanted = list[tuple[int, str, int | None]]
 """Aggregates that are followed: their column, their name and the number of an operand, none for the rows themselves."""
@@ -83,11 +84,12 @@ class Members(Keeper):
         self.group = np.zeros(0, np.int64)
         self._index = EndIndex()
         self._count = 0
+        self._indexed = 0
+        """How many the index has: totals need none."""
 
     def add(self, ids: Ids, end: Longs, group: Longs) -> None:
         """Further solutions."""
         first, count = self._count, self._count + len(end)
-        self._index.add(group, end, first)
         if count > len(self.end):
             room = max(2 * len(self.end), count) - first
             self.trim()
@@ -96,6 +98,14 @@ class Members(Keeper):
         self.ids[first:count], self.end[first:count], self.group[first:count] = ids, end, group
         self._count = count
 
+    def keep(self, moved: Rows) -> None:
+        """Only those of groups that are kept, by their old numbers the new ones, or -1."""
+        self.trim()
+        group = moved[self.group]
+        kept = group >= 0
+        self.ids, self.end, self.group = self.ids[kept], self.end[kept], group[kept].astype(np.int64)
+        self.rebuild()
+
     def trim(self) -> None:
         """Give up spare room."""
         self.ids, self.end = self.ids[: self._count], self.end[: self._count]
@@ -103,6 +113,9 @@ class Members(Keeper):
 
     def of(self, groups: Longs, until: Longs) -> tuple[Rows, Rows]:
         """The pairs of (place among the groups asked for, solution that ends until then)."""
+        new = slice(self._indexed, self._count)
+        self._index.add(self.group[new], self.end[new], self._indexed)
+        self._indexed = self._count
         found = list(self._index.find(groups, np.full(len(groups), -LAST), until + 1))
         asked = np.concatenate([np.zeros(0, np.intp), *(pair[0] for pair in found)])
         rows = np.concatenate([np.zeros(0, np.intp), *(pair[1] for pair in found)])
@@ -112,14 +125,16 @@ class Members(Keeper):
     def rebuild(self) -> None:
         """Index the solutions anew."""
         self._count = len(self.end)
-        self._index = EndIndex()
-        self._index.add(self.group, self.end, 0)
+        self._index, self._indexed = EndIndex(), 0
 
 
 class GroupedSolutions(SolutionView):
-    """Groups by the values of some columns; the operands of aggregates are columns, too."""
+    """Groups by the values of some columns; the operands of aggregates are columns, too.
 
-    ARRAYS = ("_start",)
+    A group by the start or the end of its solutions is dropped when no more of them can come.
+    """
+
+    ARRAYS = ("_start", "_last")
     waits = True
 
     def __init__(
@@ -136,6 +151,10 @@ class GroupedSolutions(SolutionView):
         self._groups = RowNumbers(len(keys))
         self._members = Members(len(inner.names))
         self._start = np.zeros(0, np.int64)
+        self._last = np.zeros(0, np.int64)
+        """When the last solution of each group can end."""
+        self._instants = {name: most for name, most in inner.instants.items() if name in keys}
+        self._kept = 0
         self._followed = _followed(inner.names, aggregates, evaluator, len(keys))
         self._added_up = True
 
@@ -180,10 +199,34 @@ class GroupedSolutions(SolutionView):
         last[:-1] = (groups[1:] != groups[:-1]) | (end[1:] != end[:-1])
         self._members.add(ids, end, groups.astype(np.int64))
         first = self._first_instants(groups, start)[last]
+        self._last = np.concatenate([self._last, np.full(len(self._start) - len(self._last), LAST)])
+        self._last[groups] = self._last_instants(rows.take(order))
         touched, at = groups[last], end[last]
         results = self._results(groups, ids, last, touched, at)
         first[at == NEVER_ENDED] = NEVER_STARTED
+        self._forget(current.horizon)
         return IntervalRows(by_name(results, self.names), first, at)
+
+    def _last_instants(self, rows: IntervalRows) -> Longs:
+        """When the last solution can end that is in the group of a row."""
+        found = np.full(len(rows), LAST)
+        for name, most in self._instants.items():
+            if most is not None:
+                known = rows.end if most == 0 else rows.start + most
+                found = np.minimum(found, np.where(rows.timed & (rows.columns[name] != 0), known, LAST))
+        return found
+
+    def _forget(self, horizon: int) -> None:
+        """Drop groups that are over, when they may be half of all."""
+        if not self._instants or len(self._groups) <= 2 * self._kept + settings().forgotten_rows:
+            return
+        kept = self._last >= horizon
+        if not kept.all():
+            moved = self._groups.keep(kept)
+            self._members.keep(moved)
+            self._start, self._last = self._start[kept], self._last[kept]
+            self._added_up = False
+        self._kept = len(self._groups)
 
     def _first_instants(self, groups: Rows, start: Longs) -> Longs:
         """For every row, in order of group and end, the earliest start of its group so far."""

@@ -17,7 +17,7 @@ from spaseq.intervals.interval_rows import (
     stacked,
     timeless,
 )
-from spaseq.intervals.timed_expressions import Test
+from spaseq.intervals.timed_expressions import END, START, Test
 
 TRACE: Final = "#occurrence"
 
@@ -50,6 +50,11 @@ class SolutionView(Followed[TimeStep, IntervalRows]):
     certain: frozenset[str]
     waits: bool = False
     """Whether it needs to know everything that ends at an instant before it says what ends there."""
+
+    @property
+    def instants(self) -> Mapping[str, int | None]:
+        """The columns that hold the start or the end of a row, and how long after it that row can end; None if nothing bounds it."""
+        return {}
 
     @abstractmethod
     def parts(self) -> tuple[SolutionView, ...]:
@@ -157,6 +162,10 @@ class FilteredSolutions(SolutionView):
         self.waits = test.waits
         self.names, self.certain = inner.names, inner.certain
 
+    @property
+    def instants(self) -> Mapping[str, int | None]:
+        return self._inner.instants
+
     def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner, *self._test.views)
 
@@ -176,6 +185,14 @@ class BoundView(SolutionView):
         self._inner, self._longest, self._timed = inner, longest, timed
         self.names, self.certain = inner.names, inner.certain
 
+    @property
+    def instants(self) -> Mapping[str, int | None]:
+        longest = self._longest
+        return {
+            name: longest if most is None else min(most, longest)
+            for name, most in self._inner.instants.items()
+        }
+
     def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)
 
@@ -194,6 +211,13 @@ class ExtendedSolutions(SolutionView):
         self._inner, self._name, self._test = inner, name, test
         self.waits = test.waits
         self.names, self.certain = (*inner.names, name), inner.certain
+
+    @property
+    def instants(self) -> Mapping[str, int | None]:
+        found = dict(self._inner.instants)
+        if self._test.variable in (END, START):
+            found[self._name] = 0 if self._test.variable == END else None
+        return found
 
     def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner, *self._test.views)
@@ -239,6 +263,10 @@ class ProjectedSolutions(SolutionView):
         self.names = (*names, *(name for name in inner.names if is_trace(name) and name not in names))
         self.certain = inner.certain & frozenset(names)
         self._seen = SolutionSet(self.names)
+
+    @property
+    def instants(self) -> Mapping[str, int | None]:
+        return {name: most for name, most in self._inner.instants.items() if name in self.names}
 
     def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)

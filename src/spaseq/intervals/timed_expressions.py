@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pyoxigraph import Literal
 
-from spaseq.algebra.expressions import Expression
+from spaseq.algebra.expressions import Expression, Var
 from spaseq.algebra.scope import expression_variables
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.rows import RowEvaluator
@@ -88,6 +88,11 @@ class Test(Keeper):
     def waits(self) -> bool:
         """Whether it needs to know everything that ends with a solution."""
         return bool(self._exists)
+
+    @property
+    def variable(self) -> str | None:
+        """The variable that it is, if it is one."""
+        return self._expression.name if isinstance(self._expression, Var) else None
 
     @property
     def share(self) -> float:

@@ -336,12 +336,3 @@ class TripleBuilder(ABC):
 
 def _variables(triple: TriplePattern) -> tuple[str, ...]:
     return in_scope(Bgp((triple,)))
-
-
-def shares_hidden(triples: Sequence[TriplePattern]) -> bool:
-    """True if some triples are more than each by itself: they have a blank node, or a path without length that another one binds."""
-    return any(
-        (triple.is_path and may_be_empty(triple.predicate))
-        or any(name.startswith(_HIDDEN) for name in _variables(triple))
-        for triple in triples
-    )

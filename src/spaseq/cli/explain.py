@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from spaseq.cli.query_files import WRONG, UnreadableQuery, compile_or_exit, show_problem
-from spaseq.errors import InvalidArgument
+from spaseq.cli.query_files import WRONG, UnreadableQuery, compile_or_exit, show, show_problem
+from spaseq.errors import InvalidArgument, QueryError
+from spaseq.planner.in_run import POLICIES, Choices, in_run
 
 FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 
@@ -20,15 +21,26 @@ FORMATS = ("text", "json", "mermaid", "dot", "svg", "html")
 @click.option(
     "--profile", metavar="NAME", help="RSEP-QL: the plan of the query as another engine would run it."
 )
+@click.option(
+    "--policy", type=click.Choice(POLICIES), help="EP-SPARQL: the plan of the query under a policy."
+)
 @click.option("--output", type=click.Path(dir_okay=False), help="A file to write; default standard output.")
-def explain(query: str, style: str, profile: str | None, output: str | None) -> None:
+def explain(query: str, style: str, profile: str | None, policy: str | None, output: str | None) -> None:
     """Show the plan of a query; `-` reads standard input.
 
     The plan: the query rewritten, its automaton, what joins and what is stateful in each step, how it
     would be distributed and why, and warnings. `svg` is the drawn automaton alone, `html` one page with everything that needs no network.
     """
     try:
-        plan = "\n".join(each.explain(style) for each in compile_or_exit(query, None, profile))
+        queries = compile_or_exit(query, None, profile)
+        if policy is not None:
+            from spaseq.columnar.knowledge import Knowledge  # loads columns
+
+            queries = in_run(queries, Knowledge(), Choices(policy))
+        plan = "\n".join(each.explain(style) for each in queries)
+    except QueryError as error:  # a policy that the query cannot have
+        show(error, err=True)
+        raise SystemExit(WRONG) from None
     except InvalidArgument as error:  # a format that draws an automaton, for a query that has none
         show_problem(error)
         raise SystemExit(WRONG) from None

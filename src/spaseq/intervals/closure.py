@@ -137,6 +137,13 @@ class StratumClosure(Keeper):
         """True if an instant must be over before it is completed."""
         return any(view.waits for rule in self.rules for view in rule.view.all_views())
 
+    def views(self) -> Iterator[tuple[str, SolutionView]]:
+        """What finds the solutions of each rule."""
+        yield from (
+            (f"rule {number + 1}", rule.view)
+            for number, rule in zip(self._stratum.rules, self.rules, strict=True)
+        )
+
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "seen", self._seen
         for number, rule in enumerate(self.rules):

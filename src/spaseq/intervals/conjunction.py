@@ -52,7 +52,7 @@ class PairJoin(Keeper):
         policy: Policy,
         seen: SolutionSet | None = None,
     ) -> None:
-        self._policy = policy
+        self.policy = policy
         self._relation, self.kept_for = relation, longest
         self._matching = Matching(left, right, relation=relation, tests=tests, longest=longest)
         self.tables = tuple(self._matching.table(side) for side in (left, right))
@@ -89,7 +89,7 @@ class PairJoin(Keeper):
         left_table, right_table = self.tables
         found = [self._matching.pairs(left, right_table, left=True).rows]
         left_table.add(left)
-        found.append(self._matching.pairs(right, left_table, left=False, policy=self._policy).rows)
+        found.append(self._matching.pairs(right, left_table, left=False, policy=self.policy).rows)
         right_table.add(self._kept(right, current.horizon))
         oldest = None if self.kept_for is None else current.horizon - self.kept_for
         earliest = current.horizon if self._relation is Relation.EQUALS else None

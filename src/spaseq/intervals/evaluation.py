@@ -20,7 +20,7 @@ from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, IntervalRows, dist
 from spaseq.intervals.limits import in_order
 from spaseq.intervals.policies import ChosenSolutions
 from spaseq.intervals.schema import Schema
-from spaseq.intervals.solution_views import TimeStep
+from spaseq.intervals.solution_views import SolutionView, TimeStep
 from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.model.dictionary import TermDictionary
 
@@ -55,19 +55,19 @@ class Solutions(Keeper):
     """The solutions of a pattern, found as what they are made of comes."""
 
     def __init__(self, pattern: Pattern, builder: IntervalBuilder, evaluator: TimedEvaluator) -> None:
-        self._view = builder.build(pattern)
+        self.view = builder.build(pattern)
         self.inputs = Inputs(builder.occurrences, evaluator)
-        self.names = self._view.names
-        self.waits = any(view.waits for view in self._view.all_views())
+        self.names = self.view.names
+        self.waits = any(view.waits for view in self.view.all_views())
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         """The views."""
-        yield from ((f"{number}", each) for number, each in enumerate(self._view.all_views()))
+        yield from ((f"{number}", each) for number, each in enumerate(self.view.all_views()))
 
     def step(self, new: Given, horizon: int) -> IntervalRows:
         """The new ones; what ends before the horizon will not come any more."""
         self.inputs.feed(new)
-        return self._view.step(TimeStep(horizon))
+        return self.view.step(TimeStep(horizon))
 
 
 class IntervalEvaluation(Keeper):
@@ -125,6 +125,12 @@ class IntervalEvaluation(Keeper):
         yield from ((f"stratum{number}", each) for number, each in enumerate(self._strata))
         if self._solutions is not None:
             yield "solutions", self._solutions
+
+    def views(self) -> Iterator[tuple[str, SolutionView]]:
+        """What finds solutions: of which rule, or of the query."""
+        yield from (each for stratum in self._strata for each in stratum.views())
+        if self._solutions is not None:
+            yield "query", self._solutions.view
 
     @property
     def solutions(self) -> int:

@@ -197,7 +197,7 @@ class OptionalSolutions(SolutionView):
         longest_pair: int | None = None,
         policy: Policy = Policy.UNRESTRICTED,
     ) -> None:
-        self._policy = policy
+        self.policy = policy
         self._inner, self._partners, self._relation = rows, partners, relation
         self.waits = relation is not Relation.OPTIONALSEQ or any(test.waits for test in tests)
         self._longest_pair = longest_pair
@@ -245,7 +245,7 @@ class OptionalSolutions(SolutionView):
         for test in self._matching.tests:
             test.step(current)
         leads = self._relation is not Relation.OPTIONALSEQ
-        pairs = self._matching.pairs(rows, self._table, left=leads, policy=self._policy)
+        pairs = self._matching.pairs(rows, self._table, left=leads, policy=self.policy)
         alone = np.ones(len(rows), np.bool_)
         alone[pairs.of] = False
         together = pairs.rows
@@ -280,6 +280,11 @@ class Partners(Keeper):
     def views(self) -> tuple[SolutionView, ...]:
         """What is read."""
         return (self.others,)
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The variables it goes by."""
+        return tuple(self._matching.key)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "others", self._table

@@ -66,7 +66,7 @@ class ChosenSolutions(Keeper):
         self._consumed = Consumed()
         self._build()
         self._histories = {triple: History(self.inputs.names(triple)) for triple in self.inputs.triples}
-        self.names = tuple(name for name in self._view.names if not is_trace(name))
+        self.names = tuple(name for name in self.view.names if not is_trace(name))
         self._made = False
         self._ahead = 1
         """How many instants are looked at together: more, the longer there is no answer."""
@@ -80,7 +80,7 @@ class ChosenSolutions(Keeper):
         builder = IntervalBuilder(
             self._dictionary, self._knowledge, self._evaluator, tracer=self._tracer, policy=self._policy
         )
-        self._view: SolutionView = builder.build(self._pattern)
+        self.view: SolutionView = builder.build(self._pattern)
         self.inputs = Inputs(builder.occurrences, self._evaluator)
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
@@ -131,7 +131,7 @@ class ChosenSolutions(Keeper):
 
     def _feed(self, new: Given, horizon: int) -> IntervalRows:
         self.inputs.feed(self.inputs.of(new, no_rows(("s", "p", "o"))))
-        return self._view.step(TimeStep(horizon))
+        return self.view.step(TimeStep(horizon))
 
     def _remember(self, new: Mapping[TriplePattern, IntervalRows]) -> None:
         for triple, each in self._histories.items():

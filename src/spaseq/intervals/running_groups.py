@@ -154,9 +154,16 @@ class GroupedSolutions(SolutionView):
         self._last = np.zeros(0, np.int64)
         """When the last solution of each group can end."""
         self._instants = {name: most for name, most in inner.instants.items() if name in keys}
+        self.endless = all(most is None for most in self._instants.values())
+        """Whether groups stay for ever."""
         self._kept = 0
         self._followed = _followed(inner.names, aggregates, evaluator, len(keys))
         self._added_up = True
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The variables it groups by."""
+        return self._keys
 
     def parts(self) -> tuple[SolutionView, ...]:
         return (self._inner,)
@@ -218,7 +225,7 @@ class GroupedSolutions(SolutionView):
 
     def _forget(self, horizon: int) -> None:
         """Drop groups that are over, when they may be half of all."""
-        if not self._instants or len(self._groups) <= 2 * self._kept + settings().forgotten_rows:
+        if self.endless or len(self._groups) <= 2 * self._kept + settings().forgotten_rows:
             return
         kept = self._last >= horizon
         if not kept.all():

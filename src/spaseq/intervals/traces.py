@@ -100,6 +100,8 @@ Walk = tuple[int, int, int, int, int]
 class TracedWalkView(SolutionView):
     """Walks of one or more edges, each with all occurrences that its edges are made of."""
 
+    kept_for: int | None = None
+
     def __init__(self, edges: SolutionView, tracer: Tracer, column: str) -> None:
         self._edges, self._tracer = edges, tracer
         self.names = (FROM, TO, column)

@@ -18,7 +18,7 @@ class WalkView(SolutionView):
     """The walks of one or more edges, each with the interval of all its edges: a fixpoint over (from, to, interval)."""
 
     def __init__(self, edges: SolutionView, longest: int | None = None) -> None:
-        self._edges, self._longest = edges, longest
+        self._edges, self.kept_for = edges, longest
         self.names, self.certain = _EDGE, frozenset(_EDGE)
         self._by_from = IntervalTable(_EDGE, (FROM,))
         self._walks = IntervalTable(_EDGE, (TO,))
@@ -41,7 +41,7 @@ class WalkView(SolutionView):
             self._walks.add(fresh)
             fresh = self._new(self._joined(fresh, self._by_from, forward=True))
             found.append(fresh)
-        oldest = None if self._longest is None else current.horizon - self._longest
+        oldest = None if self.kept_for is None else current.horizon - self.kept_for
         self._by_from.forget(oldest)
         self._walks.forget(oldest)
         self._seen.forget(current.horizon)
@@ -49,8 +49,8 @@ class WalkView(SolutionView):
 
     def _new(self, rows: IntervalRows) -> IntervalRows:
         """Those that were not found before; all that this step finds is kept until it is over."""
-        if self._longest is not None and len(rows):
-            rows = rows.take(rows.end - rows.start <= self._longest)
+        if self.kept_for is not None and len(rows):
+            rows = rows.take(rows.end - rows.start <= self.kept_for)
         return self._seen.new(rows, -LAST)
 
     @staticmethod

@@ -271,9 +271,10 @@ def _compiled(
         planned = _for_operator(source)._replace(knowledge=knowledge)
     elif isinstance(source, IntervalQuery):
         from spaseq.planner import over_intervals
+        from spaseq.planner.interval_operators import operators
 
         knowledge = over_intervals.graphs_of(source)
-        unbounded = [each for each in over_intervals.join_facts(source)[0] if over_intervals.grows(each)]
+        unbounded = [each for each in operators(source) if each.grows]
         source = over_intervals.interval_query(source)
         planned = _for_operator(source)._replace(
             knowledge=knowledge,

@@ -18,9 +18,7 @@ from spaseq.algebra.strata import readings, unify
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.intervals.conjunction import ConjoinedSolutions, PairJoin
 from spaseq.intervals.evaluation import IntervalEvaluation
-from spaseq.intervals.interval_joins import OptionalSolutions
 from spaseq.intervals.schema import Schema
 from spaseq.languages.epsparql.query import check_rules
 from spaseq.model.dictionary import TermDictionary
@@ -180,44 +178,6 @@ def _stays(pattern: Pattern, name: str) -> bool:
     if isinstance(pattern, Group) and Var(name) not in [key for _, key in pattern.keys]:
         return False
     return all(_stays(part, name) for part in (*sub_patterns(pattern), *exists_patterns(pattern)))
-
-
-@dataclass(frozen=True, slots=True)
-class JoinFacts:
-    """A join of solutions: its name, the variables it goes by, how long it keeps what it joins (None: for ever), what it waits for."""
-
-    name: str
-    key: tuple[str, ...]
-    longest: int | None
-    waits: bool
-    at_once: bool
-    """Whether it joins only what ends together."""
-
-
-@dataclass(frozen=True, slots=True)
-class OrderFacts:
-    """Several parts that one operator joins: its name, and how many there are."""
-
-    name: str
-    parts: int
-
-
-def join_facts(query: IntervalQuery) -> tuple[tuple[JoinFacts, ...], tuple[OrderFacts, ...]]:
-    """The joins of a query and of its rules as they are evaluated, and those whose order follows from what comes."""
-    dictionary = TermDictionary()
-    evaluation = IntervalEvaluation(query, dictionary, Knowledge(), RowEvaluator(dictionary))
-    found, orders = [], []
-    for _, part in evaluation.everything():
-        if isinstance(part, (PairJoin, OptionalSolutions)):
-            found.append(JoinFacts(part.title, part.key, part.kept_for, part.waits, part.at_once))
-        if isinstance(part, ConjoinedSolutions) and len(part.order) > 2:
-            orders.append(OrderFacts(part.joins[0].title, len(part.order)))
-    return tuple(found), tuple(orders)
-
-
-def grows(join: JoinFacts) -> bool:
-    """True for a join over time that no duration bounds."""
-    return join.longest is None and not join.at_once and join.name in ("SEQ", "OPTIONALSEQ", "join")
 
 
 def _form(query: IntervalQuery) -> ResultForm:

@@ -1,4 +1,4 @@
-"""What `explain` says of an EP-SPARQL query: its joins over time, what bounds them and what they wait for, and its rules."""
+"""What `explain` says of an EP-SPARQL query: its operators, what bounds them, what they wait for and choose, and its rules."""
 
 from __future__ import annotations
 
@@ -8,20 +8,30 @@ from spaseq.algebra.format import format_pattern
 from spaseq.algebra.intervals import IntervalQuery, Policy
 from spaseq.algebra.patterns import Bgp
 from spaseq.algebra.strata import strata
-from spaseq.planner.over_intervals import JoinFacts, join_facts
-from spaseq.settings import settings
-from spaseq.temporal.durations import format_duration
+from spaseq.planner.interval_operators import OperatorFacts, operators
+
+_CHOICE = {
+    Policy.UNRESTRICTED: "",
+    Policy.CHRONOLOGICAL: ", chooses the earliest partner",
+    Policy.RECENT: ", chooses the latest partner",
+}
 
 
 def interval_facts(query: IntervalQuery) -> Iterator[tuple[str, list[str]]]:
     """The lines of the plan, by name."""
-    joins, orders = join_facts(query)
-    yield "join", [_described(each) for each in joins] or ["none: every triple is an answer by itself"]
-    begun = (
-        f"as written, and from {settings().ordered_rows:,} rows on as few as possible are kept between joins"
+    found = operators(query)
+    several = bool(query.rules)
+    yield (
+        "evaluates",
+        [_described(each, several=several) for each in found] or ["every triple as an answer by itself"],
     )
+    orders = [each for each in found if each.parts > 2]
     if orders:
-        yield "order", [f"{each.name} of {each.parts}: {begun}" for each in orders]
+        later = "as written at first, then by how many rows each part has"
+        yield (
+            "order",
+            [f"{_whose(each, several=several)}{each.name} of {each.parts}: {later}" for each in orders],
+        )
     yield "policy", [_policy(query.policy)]
     if query.rules:
         lines = []
@@ -35,13 +45,17 @@ def interval_facts(query: IntervalQuery) -> Iterator[tuple[str, list[str]]]:
         yield "rules", lines
 
 
-def _described(join: JoinFacts) -> str:
-    on = " ".join(f"?{name}" for name in join.key) or "nothing"
-    bound = "keeps everything" if join.longest is None else f"keeps {format_duration(join.longest)}"
-    if join.at_once:
-        bound = "keeps one instant"
-    waits = "waits for the end of an instant" if join.waits else "waits for nothing"
-    return f"{join.name} on {on}: {bound}, {waits}"
+def _whose(operator: OperatorFacts, *, several: bool) -> str:
+    return f"{operator.of}: " if several else ""
+
+
+def _described(operator: OperatorFacts, *, several: bool) -> str:
+    name = operator.name
+    if operator.key is not None:
+        name += f" on {' '.join(f'?{name}' for name in operator.key) or 'nothing'}"
+    waits = "waits for the end of an instant" if operator.waits else "waits for nothing"
+    choice = _CHOICE[operator.policy]
+    return f"{_whose(operator, several=several)}{name}: keeps {operator.keeps}, {waits}{choice}"
 
 
 def _policy(policy: Policy) -> str:

@@ -68,13 +68,16 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
     windows: dict[str, list[str]] = {}
     if isinstance(details, WindowQuery):
         windows = dict(_window_facts(details, incremental=query.optimisations.incremental))
+    unit, keys = _unit(query.distribution), [f"?{name}" for name in query.distribution.variables]
     if isinstance(details, IntervalQuery):
         from spaseq.planner.explain.interval_plan import interval_facts  # loads columns
+        from spaseq.planner.over_intervals import CommonKey, common_key
 
         windows = dict(interval_facts(details))
+        if keys and isinstance(found := common_key(details), CommonKey):
+            unit, keys = f"?{found.name}", [f"?{found.name}"]
     if windows:
         patterns = [each.name for each in query.patterns]
-    keys = [f"?{name}" for name in query.distribution.variables]
     warnings = [warning.message for warning in query.warnings]
     if format == "json":
         facts = {
@@ -103,7 +106,7 @@ def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - 
         *(f"pattern   {pattern}" for pattern in patterns),
         f"operator  {query.source.operator}",
         *(f"{name:<9} {line}" for name, lines in windows.items() for line in lines),
-        f"by        {_unit(query.distribution)}: {query.distribution.reason}",
+        f"by        {unit}: {query.distribution.reason}",
         *(f"warning   {warning}" for warning in warnings),
     ]
     return "\n".join(lines) + "\n"

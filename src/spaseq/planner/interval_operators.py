@@ -1,0 +1,123 @@
+"""The operators that evaluate an EP-SPARQL query: what each goes by, how long it keeps what, what it waits for, whom it chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from spaseq.algebra.events import SelectForm
+from spaseq.algebra.intervals import Asked, IntervalQuery, Policy
+from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.rows import RowEvaluator
+from spaseq.intervals.conjunction import ConjoinedSolutions, PairJoin
+from spaseq.intervals.evaluation import IntervalEvaluation
+from spaseq.intervals.interval_joins import MinusView, OptionalSolutions, Partners
+from spaseq.intervals.limits import SliceView
+from spaseq.intervals.running_groups import GroupedSolutions
+from spaseq.intervals.solution_views import SolutionView
+from spaseq.intervals.substituted import SubstitutedPartners
+from spaseq.intervals.traces import TracedWalkView
+from spaseq.intervals.walks import WalkView
+from spaseq.model.dictionary import TermDictionary
+from spaseq.temporal.durations import format_duration
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorFacts:
+    """One operator. ``keeps`` is in words; ``grows`` if it is a join over time that no duration bounds."""
+
+    name: str
+    key: tuple[str, ...] | None
+    """The variables it goes by; None if it goes by none."""
+    keeps: str
+    waits: bool
+    of: str = "query"
+    """Whose operator it is: the query's or a rule's."""
+    policy: Policy = Policy.UNRESTRICTED
+    grows: bool = False
+    parts: int = 2
+    """How many parts one operator joins, in an order that follows from what comes."""
+
+
+def operators(query: IntervalQuery) -> tuple[OperatorFacts, ...]:
+    """Those of the query and of its rules, as they are evaluated."""
+    dictionary = TermDictionary()
+    evaluation = IntervalEvaluation(query, dictionary, Knowledge(), RowEvaluator(dictionary))
+    chooses = query.policy is not Policy.UNRESTRICTED
+    found = [
+        replace(each, of=of, waits=each.waits or (chooses and of == "query"))
+        for of, view in evaluation.views()
+        for part in view.all_views()
+        for each in _operators(part)
+    ]
+    if query.asked is not None:
+        found += _finishing(query.asked)
+    return tuple(found)
+
+
+def _operators(view: SolutionView) -> Iterator[OperatorFacts]:
+    """What one view does, besides reading others."""
+    match view:
+        case ConjoinedSolutions():
+            grows = view.joins[0].kept_for is None and not view.joins[0].at_once
+            for number, join in enumerate(view.joins):
+                policy = Policy.UNRESTRICTED if join.title == "join" else join.policy
+                parts = 2 if number else len(view.order)
+                keeps = _kept(join)
+                yield OperatorFacts(
+                    join.title, join.key, keeps, waits=False, policy=policy, grows=grows, parts=parts
+                )
+        case OptionalSolutions():
+            grows = view.title == "OPTIONALSEQ" and view.kept_for is None
+            yield OperatorFacts(
+                view.title, view.key, _kept(view), waits=view.waits, policy=view.policy, grows=grows
+            )
+        case GroupedSolutions():
+            keeps = "everything" if view.endless else "groups until their time has passed"
+            yield OperatorFacts("GROUP BY", view.key, keeps, waits=True)
+        case WalkView() | TracedWalkView():
+            keeps = "everything" if view.kept_for is None else duration(view.kept_for)
+            yield OperatorFacts("path", None, keeps, waits=False)
+        case SliceView():
+            yield OperatorFacts("LIMIT", None, "a count", waits=True)
+        case _:
+            pass
+    name = "MINUS" if isinstance(view, MinusView) else "EXISTS"
+    for keeper in _searches(view):
+        key = keeper.key if isinstance(keeper, Partners) else tuple(sorted(keeper.shared))
+        yield OperatorFacts(name, key, "everything", waits=True)
+
+
+def _searches(keeper: Keeper) -> Iterator[Partners | SubstitutedPartners]:
+    """What only looks for partners."""
+    for _, each in keeper.keepers():
+        if isinstance(each, (Partners, SubstitutedPartners)):
+            yield each
+        else:
+            yield from _searches(each)
+
+
+def _finishing(asked: Asked) -> Iterator[OperatorFacts]:
+    """What is done with all solutions."""
+    if not isinstance(asked.form, SelectForm):
+        yield OperatorFacts("ASK", None, "the first answer", waits=True)
+    if asked.distinct:
+        yield OperatorFacts("DISTINCT", None, "one instant", waits=True)
+    if asked.order:
+        yield OperatorFacts("ORDER BY", None, "one instant", waits=True)
+    if asked.limit is not None or asked.offset:
+        yield OperatorFacts("LIMIT", None, "a count", waits=bool(asked.order))
+
+
+def _kept(join: PairJoin | OptionalSolutions) -> str:
+    if join.at_once:
+        return "one instant"
+    return "everything" if join.kept_for is None else duration(join.kept_for)
+
+
+def duration(longest: int) -> str:
+    """A longest duration, as it is written: ``<`` a whole number of milliseconds, or ``<=`` this."""
+    if (longest + 1) % 1000 == 0:
+        return f"less than {format_duration(longest + 1)}"
+    return format_duration(longest)

@@ -1,0 +1,82 @@
+"""What explain says of EP-SPARQL queries: for each operator its bound, what it waits for, whom it chooses; the order, the key, the strata."""
+
+from __future__ import annotations
+
+import json
+
+from spaseq.columnar.knowledge import Knowledge
+from spaseq.planner import compile_query
+from spaseq.planner.in_run import Choices, in_run
+
+PREFIXES = "PREFIX : <http://ex.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
+
+
+def plan(text: str, policy: str = "unrestricted") -> dict[str, list[str]]:
+    """The lines of a plan, by name."""
+    (query,) = in_run((compile_query(PREFIXES + text, "epsparql"),), Knowledge(), Choices(policy))
+    found: dict[str, list[str]] = {}
+    for line in query.explain().splitlines()[1:]:
+        name, _, rest = line.partition(" ")
+        found.setdefault(name, []).append(rest.strip())
+    return found
+
+
+def test_every_operator_says_what_it_keeps_and_waits_for() -> None:
+    """Joins, optional parts, searches for partners, groups, paths, modifiers; a bound of ``<`` as it is written."""
+    found = plan(
+        """SELECT DISTINCT ?c WHERE {
+          { { ?c :p ?a } SEQ { ?c :s+ ?b } FILTER(getDURATION() < "PT1H"^^xsd:duration) }
+          { { ?c :q ?d } EQUALS { ?c :r ?e } OPTIONALSEQ { ?c :t ?f } EQUALSOPTIONAL { ?c :t ?k } }
+          { SELECT ?c ?at (COUNT(*) AS ?n) { ?c :u ?g BIND(getENDTIME() AS ?at) } GROUP BY ?c ?at }
+          OPTIONAL { ?c :v ?h } MINUS { ?c :w ?i } FILTER NOT EXISTS { ?c :x ?j } } ORDER BY ?c LIMIT 3"""
+    )
+    instant = "waits for the end of an instant"
+    assert set(found["evaluates"]) == {
+        "join on ?c: keeps everything, waits for nothing",
+        "SEQ on ?c: keeps less than 1h, waits for nothing",
+        "EQUALS on ?c: keeps one instant, waits for nothing",
+        "OPTIONALSEQ on ?c: keeps everything, waits for nothing",
+        f"EQUALSOPTIONAL on ?c: keeps one instant, {instant}",
+        f"OPTIONAL on ?c: keeps everything, {instant}",
+        f"MINUS on ?c: keeps everything, {instant}",
+        f"EXISTS on ?c: keeps everything, {instant}",
+        "path: keeps less than 1h, waits for nothing",
+        f"GROUP BY on ?c ?at: keeps groups until their time has passed, {instant}",
+        f"DISTINCT: keeps one instant, {instant}",
+        f"ORDER BY: keeps one instant, {instant}",
+        f"LIMIT: keeps a count, {instant}",
+    }
+    assert found["by"] == ["one worker: LIMIT and OFFSET count the answers of all keys"]
+
+
+def test_joins_of_three_parts_have_an_order() -> None:
+    """Two parts have none; under a policy a sequence has none either."""
+    text = "SELECT ?c WHERE { { ?c :p ?a . ?c :p ?b . ?c :p ?d } SEQ { ?c :q ?e } SEQ { ?c :r ?f } }"
+    measured = "as written at first, then by how many rows each part has"
+    assert plan(text)["order"] == [f"SEQ of 3: {measured}", f"join of 3: {measured}"]
+    found = plan(text, "recent")
+    assert found["order"] == [f"join of 3: {measured}"]
+    chosen = "SEQ on ?c: keeps everything, waits for the end of an instant, chooses the latest partner"
+    assert found["evaluates"].count(chosen) == 2
+    assert found["policy"] == ["recent: the latest partner; answers consume what they are made of"]
+    assert found["by"] == ["?c: every triple pattern has ?c as subject or object"]
+
+
+def test_rules_say_whose_an_operator_is_and_their_strata() -> None:
+    """The second rule feeds itself."""
+    found = plan(
+        """CONSTRUCT { ?c :d ?a } WHERE { ?c :p ?a . ?c :o ?b }
+        CONSTRUCT { ?c :d ?b } WHERE { { ?c :d ?a } SEQ { ?c :p ?b } FILTER(getDURATION() <= "PT10M"^^xsd:duration) }
+        SELECT ?c WHERE { ?c :d ?a }"""
+    )
+    assert found["evaluates"] == [
+        "rule 1: join on ?c: keeps everything, waits for nothing",
+        "rule 2: SEQ on ?c: keeps 10min, waits for nothing",
+    ]
+    assert found["rules"][:2] == ["stratum 1: rule 1", "stratum 2: rule 2, to a fixpoint"]
+
+
+def test_the_key_has_the_name_that_the_query_gives_it() -> None:
+    """In JSON, too."""
+    query = compile_query(PREFIXES + "SELECT ?car WHERE { { ?car :p ?a } SEQ { ?car :q ?b } }", "epsparql")
+    assert json.loads(query.explain("json"))["distribution"]["by"] == ["?car"]

@@ -55,7 +55,7 @@ from spaseq.errors import InvalidArgument, did_you_mean, listed
 Value: TypeAlias = str | int | float | bool
 Params: TypeAlias = dict[str, Value]
 Task: TypeAlias = Literal[
-    "run", "parse", "push", "start", "compile", "spark", "peer",
+    "run", "parse", "push", "start", "compile", "spark", "held runs", "peer",
     "windows", "oxigraph", "rolling", "oxigraph rolling", "spark sql", "watched", "refused",
 ]  # fmt: skip
 

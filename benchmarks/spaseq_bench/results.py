@@ -14,7 +14,7 @@ from spaseq.errors import InvalidArgument
 VERSION = 2
 DERIVED = ("events_per_second", "triples_per_second")
 """What a file says for its readers, though it follows from the rest."""
-NO_RATE = ("push", "compile")
+NO_RATE = ("push", "compile", "held runs")
 """Tasks without a throughput: the pace is set from outside, or nothing is read."""
 
 

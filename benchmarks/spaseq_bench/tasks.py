@@ -47,6 +47,7 @@ Round: TypeAlias = Callable[[], Outcome]
 
 def prepare(job: Job) -> Round:
     """What is called once per round."""
+    from spaseq_bench.held_tasks import held_task
     from spaseq_bench.rolling_tasks import oxigraph_rolling_task, rolling_task, spark_sql_task
     from spaseq_bench.spark_tasks import spark_task
     from spaseq_bench.watched_tasks import refused_task, watched_task
@@ -59,6 +60,7 @@ def prepare(job: Job) -> Round:
         "start": start_task,
         "compile": compile_task,
         "spark": spark_task,
+        "held runs": held_task,
         "windows": windows_task,
         "rolling": rolling_task,
         "oxigraph": oxigraph_task,

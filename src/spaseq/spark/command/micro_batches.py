@@ -40,7 +40,10 @@ class MicroBatches:
         self._run, self._spark = run, spark
         self._kept = run.kept or RunFolder(folder, run.identity())
         self._folder = self._kept.path
-        self._partitions = self._kept.partitions(parallel_tasks(spark))
+        present = parallel_tasks(spark)
+        self._buckets = self._kept.partitions(run.buckets or present)
+        # Without a number of buckets there is one for every partition of the state.
+        self._partitions = self._buckets if run.buckets is None else present
         # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
         for name in (BAD, COUNTS):
             shutil.rmtree(self._folder / name, ignore_errors=True)
@@ -59,7 +62,7 @@ class MicroBatches:
         frames, more = self._followed() if request.follow else self._scheduled()
         # A resumed run may have other cores, but its keys stay where they were.
         self._spark.conf.set("spark.sql.shuffle.partitions", str(self._partitions))
-        more["partitions"] = self._partitions
+        more["partitions"] = self._buckets
         answers = self._run.answers(frames, self._folder, **more)
         trigger = {"processingTime": LOOK} if request.follow else {"availableNow": True}
         writer = answers.writeStream.foreachBatch(self._take)

@@ -62,7 +62,7 @@ class SparkRun:
         buckets: int | None = None,
     ) -> None:
         self.request, self.master, self.stop = request, master or "local[*]", stop or Stop()
-        self._buckets = buckets
+        self.buckets = buckets
         check_master(self.master)
         self.inputs = resolve_streams(request.queries, request.streams)
         cure = (
@@ -263,7 +263,7 @@ class SparkRun:
         options = {
             **self.options(folder),
             "counts": SharedFolder.made(folder).inside(COUNTS),
-            "partitions": self._buckets,
+            "partitions": self.buckets,
             **limits,
             **more,
         }

@@ -1,8 +1,9 @@
 """The fault job: what runs on Spark do when machines, processes and disks fail. Each is exact, or fails with a sentence.
 
-``make faults`` runs it on a standalone master with two workers that have folders of their own; ``--local`` needs no cluster, so that
-a tiny version runs in ``make test``. It writes a report as JSON and as text, and ends with status 1 if a run was wrong with status
-0, or failed without a sentence. Everything random follows from ``--seed``.
+``make faults`` runs it on a standalone master with two workers that have folders of their own, one cluster for all runs; ``--local`` needs no
+cluster, so that a tiny version runs in ``make test``. It writes a report as JSON and as text, and ends with status 1 if a run was wrong with
+status 0, failed without a sentence, or did not end. What was done to a run is noted when it has been done: a run that ended before its fault came
+is counted apart. Everything random follows from ``--seed``. The input is small and sizes are small, so that few events make several tasks and micro-batches.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from pathlib import Path
 from pyoxigraph import Literal, NamedNode, Triple
 
 from spaseq.model.events import GraphEvent
-from support.clusters import Cluster, running_cluster
+from support.clusters import Cluster, Worker, running_cluster
 from support.event_files import nquads
 from support.processes import SPASEQ, Process, environment
 
@@ -42,6 +43,13 @@ GPMS = {
     for name, of in zip("ABC", "vwx", strict=True)
 }
 FILES = 4
+SETTINGS = (
+    "part_bytes_least=20000,scheduled_part_bytes=40000,micro_batch_bytes=40000,part_runs=16,segment_tails=2"
+)
+"""Of all processes: several tasks, several micro-batches, state in parts."""
+LEAN = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Of Java: what a process that lives for seconds needs least time with."""
+EXECUTOR = "CoarseGrainedExecutorBackend"
 CAUGHT = ("Traceback (most recent call last)", "\tat org.apache.spark", "\tat java.")
 
 
@@ -54,6 +62,8 @@ class Verdict:
     verdict: str
     note: str = ""
     seconds: float = 0.0
+    happened: bool = True
+    """False if the run had ended before its fault came."""
 
 
 @dataclass(slots=True)
@@ -66,7 +76,11 @@ class Trial:
     cluster: Cluster | None
     usual: float
     """About how long a run takes that nothing disturbs."""
+    limit: float
+    """Seconds after which a run is taken to hang."""
     notes: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+    """What was done to the run."""
 
     def start(
         self,
@@ -81,23 +95,35 @@ class Trial:
         arguments = ["run", "query.spaseq", "--engine", "spark", "--master", chosen, "--stream", "S=in"]
         where = ["--output", output, "--quarantine", f"{output}.bad", "--quiet", *more]
         known = environment()["PYTHONPATH"]
-        submit = f"--conf spark.executor.memory=512m --conf spark.executorEnv.PYTHONPATH={known} {conf} pyspark-shell"
-        given = {"PYSPARK_SUBMIT_ARGS": submit, "PYSPARK_PYTHON": sys.executable}
+        told = {
+            "spark.executor.memory": "512m",
+            "spark.executor.extraJavaOptions": f"'{LEAN}'",
+            "spark.executorEnv.PYTHONPATH": known,
+            "spark.executorEnv.SPASEQ_SETTINGS": SETTINGS,
+        }
+        submit = " ".join(
+            [*(f"--conf {name}={value}" for name, value in told.items()), conf, "pyspark-shell"]
+        )
+        given = {"PYSPARK_SUBMIT_ARGS": submit, "PYSPARK_PYTHON": sys.executable, "SPASEQ_SETTINGS": SETTINGS}
         return Process([*before, *SPASEQ, *arguments, *where], given, self.folder)
 
     def wait(self, process: Process, least: float = 0.0) -> bool:
         """Wait for a random moment of a run; False if it has ended before."""
-        until = time.monotonic() + self.chance.uniform(least, 1.1) * self.usual
-        while process.running and time.monotonic() < until:
+        until = time.monotonic() + self.chance.uniform(least, 0.9) * self.usual
+        return self.wait_for(process, lambda: time.monotonic() >= until)
+
+    def wait_for(self, process: Process, true: Callable[[], object]) -> bool:
+        """Wait until something is true; False if the run has ended before."""
+        while process.running and not true():
             time.sleep(0.02)
         return process.running
 
     def judge(self, process: Process, output: str = "found") -> tuple[str, str]:
         """Exact, failed with a sentence, or neither."""
         try:
-            status = process.end()
+            status = process.end(self.limit)
         except subprocess.TimeoutExpired:
-            return "NO END", process.err[-2000:]
+            return "NO END", f"not within {self.limit:.0f} s; {' '.join(process.err.split())[-1500:]}"
         told = process.err
         if status == 0:
             found = self.lines(output)
@@ -135,6 +161,7 @@ def driver_killed(trial: Trial) -> tuple[str, str]:
             if not trial.wait(process, 0.2):
                 return trial.judge(process)
             process.kill()
+            trial.done.append("driver killed")
     with _restarted(trial) as process:
         return trial.judge(process)
 
@@ -156,6 +183,7 @@ def driver_killed_in_a_batch(trial: Trial) -> tuple[str, str]:
         if not trial.wait(process):
             return trial.judge(process)
         process.kill()
+        trial.done.append("driver killed")
     with trial.start() as process:
         return trial.judge(process)
 
@@ -165,21 +193,27 @@ def worker_killed(trial: Trial) -> tuple[str, str]:
     cluster = trial.cluster
     assert cluster is not None
     with trial.start(*_perhaps_checkpoint(trial)) as process:
-        if trial.wait(process, 0.3):
-            cluster.end_worker(trial.chance.choice(cluster.workers))
+        victim = trial.chance.choice(cluster.workers)
+        if trial.wait(process, 0.3) and trial.wait_for(process, lambda: _executors(victim)):
+            cluster.end_worker(victim)
+            trial.done.append("worker with an executor killed")
             cluster.add_worker()
         return trial.judge(process)
+
+
+def _executors(worker: Worker) -> list[int]:
+    """The executors that a worker has started."""
+    return [each.number for each in _below(worker.process.number) if EXECUTOR in each.command]
 
 
 def python_killed(trial: Trial) -> tuple[str, str]:
     """Processes that run our code end without a word, as the system's memory killer ends them."""
     with trial.start(*_perhaps_checkpoint(trial)) as process:
         for _ in range(trial.chance.choice((1, 2, 3))):
-            if trial.wait(process, 0.2):
+            if trial.wait(process, 0.2) and trial.wait_for(process, lambda: list(_python_workers())):
                 found = list(_python_workers())
-                if found:
-                    with suppress(ProcessLookupError):
-                        os.kill(trial.chance.choice(found), signal.SIGKILL)
+                if found and (killed := _killed(trial.chance.choice(found))):
+                    trial.done.append(killed)
         return trial.judge(process)
 
 
@@ -189,22 +223,54 @@ def _perhaps_checkpoint(trial: Trial) -> list[str]:
     return chosen
 
 
-def _python_workers() -> Iterator[int]:
-    """The Python processes of Spark that are below us."""
-    parents: dict[int, int] = {}
-    commands: dict[int, str] = {}
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A process as the system knows it."""
+
+    number: int
+    parent: int
+    command: str
+
+    @property
+    def is_python(self) -> bool:
+        return Path(self.command.partition("\0")[0]).name.startswith("python")
+
+
+def _below(ancestor: int) -> list[Running]:
+    """The processes that one has started, and those that they have started."""
+    known: dict[int, Running] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError, ValueError):
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-            commands[int(folder.name)] = (folder / "cmdline").read_bytes().decode("utf-8", "replace")
-    for number, command in commands.items():
-        # The Java of a worker has PySpark's folder on its path as well.
-        if Path(command.partition("\0")[0]).name.startswith("python") and "pyspark" in command:
-            above = number
-            while above in parents and above != os.getpid():
-                above = parents[above]
-            if above == os.getpid():
-                yield number
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (folder / "cmdline").read_bytes().decode("utf-8", "replace")
+            known[int(folder.name)] = Running(int(folder.name), parent, command)
+
+    def is_below(number: int) -> bool:
+        while number in known and number != ancestor:
+            number = known[number].parent
+        return number == ancestor
+
+    return [each for each in known.values() if each.number != ancestor and is_below(each.number)]
+
+
+def _python_workers() -> Iterator[tuple[Running, str]]:
+    """The Python processes of Spark that are below us, and what each is; the Java of a worker names PySpark's folder as well."""
+    known = {each.number: each for each in _below(os.getpid())}
+    for each in known.values():
+        if each.is_python and "pyspark" in each.command:
+            above = known.get(each.parent)
+            yield each, "Python worker" if above is not None and above.is_python else "Python daemon"
+
+
+def _killed(victim: tuple[Running, str]) -> str:
+    """Kill a process if it is still the one that was meant; what it was."""
+    process, role = victim
+    with suppress(OSError):
+        command = Path(f"/proc/{process.number}/cmdline").read_bytes().decode("utf-8", "replace")
+        if command == process.command:
+            os.kill(process.number, signal.SIGKILL)
+            return f"{role} killed"
+    return ""
 
 
 def full_disk(trial: Trial) -> tuple[str, str]:
@@ -212,6 +278,7 @@ def full_disk(trial: Trial) -> tuple[str, str]:
     more = _perhaps_checkpoint(trial)
     size = trial.chance.choice((4, 16, 64, 256, 1024))
     trial.notes.append(f"{size} kB")
+    trial.done.append("small disk")
     with _small_disk(trial.folder / "disk", size) as mounted:
         if not mounted:
             before = ["bash", "-c", f'ulimit -f {size}; exec "$@"', "bash"]
@@ -253,6 +320,8 @@ def missing_mount(trial: Trial) -> tuple[str, str]:
     worker = cluster.add_worker(2, before)
     try:
         with trial.start(*_perhaps_checkpoint(trial)) as process:
+            if trial.wait_for(process, lambda: _executors(worker)):
+                trial.done.append("executor without the folder")
             return trial.judge(process)
     finally:
         cluster.end_worker(worker)
@@ -265,6 +334,7 @@ def folder_moved(trial: Trial) -> tuple[str, str]:
     with trial.start(*more, output="out/found") as process:
         if trial.wait(process, 0.2):
             (trial.folder / "out").rename(trial.folder / "moved")
+            trial.done.append("folder renamed")
         return trial.judge(process, "out/found" if (trial.folder / "out").exists() else "moved/found")
 
 
@@ -311,7 +381,7 @@ def trials(given: argparse.Namespace, folder: Path, cluster: Cluster | None) -> 
         for name, (_, needs) in FAULTS.items()
         if (cluster or not needs) and name in (given.faults or FAULTS)
     ]
-    for number in range(given.runs):
+    for number in range(given.first, given.first + given.runs):
         if given.seconds and time.monotonic() - given.began > given.seconds:
             return
         query = list(QUERIES)[number % len(QUERIES)]
@@ -337,15 +407,16 @@ def trials(given: argparse.Namespace, folder: Path, cluster: Cluster | None) -> 
         assert expected, "a run without answers proves nothing"
         own = folder / f"run{number}"
         shutil.copytree(source, own)
-        name = names[0] if number == 0 else names[number % len(names)]
-        trial = Trial(own, expected, random.Random(f"{given.seed} {number}"), cluster, usual)
+        name = names[number % len(names)]
+        trial = Trial(own, expected, random.Random(f"{given.seed} {number}"), cluster, usual, given.limit)
         began = time.monotonic()
         verdict, note = FAULTS[name][0](trial)
         took = time.monotonic() - began
-        if name == "undisturbed":
+        if name == "undisturbed" and verdict == "exact":
             usual = took
         shutil.rmtree(own, ignore_errors=True)
-        yield Verdict(name, query, verdict, "; ".join([*trial.notes, note]).strip("; "), round(took, 1))
+        told = "; ".join(filter(None, [*trial.notes, *trial.done, note]))
+        yield Verdict(name, query, verdict, told, round(took, 1), bool(trial.done) or name == "undisturbed")
 
 
 def told(line: str) -> None:
@@ -361,7 +432,11 @@ def main() -> int:
     )
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--events", type=int, default=20_000)
+    parser.add_argument("--events", type=int, default=1_600)
+    parser.add_argument("--limit", type=float, default=300, help="seconds after which a run is taken to hang")
+    parser.add_argument(
+        "--first", type=int, default=0, help="the number of the first run, to go on with a job"
+    )
     parser.add_argument("--seconds", type=int, default=0, help="begin no run after so many seconds")
     parser.add_argument("--faults", nargs="*", choices=list(FAULTS))
     parser.add_argument("--local", action="store_true", help="no cluster: faults that need none, on local[2]")
@@ -375,9 +450,9 @@ def main() -> int:
         for each in trials(given, folder, cluster):
             found.append(each)
             told(
-                f"{len(found):4} {each.fault:25} {each.what:18} {each.seconds:6.1f} s  {each.verdict}: {each.note}"
+                f"{given.first + len(found) - 1:4} {each.fault:25} {each.what:18} {each.seconds:6.1f} s  {each.verdict}: {each.note}"
             )
-    counts = Counter((each.fault, each.verdict) for each in found)
+    counts = Counter((each.fault + ("" if each.happened else ", too late"), each.verdict) for each in found)
     for (fault, verdict), count in sorted(counts.items()):
         told(f"{fault:25} {verdict:25} {count:4}")
     if given.json:

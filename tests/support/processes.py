@@ -64,6 +64,11 @@ class Process:
         self._err.close()
 
     @property
+    def number(self) -> int:
+        """Its id."""
+        return self._process.pid
+
+    @property
     def running(self) -> bool:
         """True until it has ended."""
         return self._process.poll() is None

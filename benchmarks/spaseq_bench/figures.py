@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from statistics import median
 from typing import Final
 
 from spaseq_bench.plots import Bar, Series, bar_chart, line_chart, short
@@ -62,6 +63,7 @@ def told_rows(result: Result) -> Rows:
         "events/s",
         "triples/s",
         "µs per evaluation",
+        "shuffled MB",
         "peak MiB",
         "bytes per triple",
         "peak runs",
@@ -77,17 +79,18 @@ def told_rows(result: Result) -> Rows:
 
 def _row(cell: Cell) -> tuple[str, ...]:
     if not cell.cpu:
-        return (cell.at, cell.variant, *[""] * 11, _why(cell))
+        return (cell.at, cell.variant, *[""] * 12, _why(cell))
     memory = f"{cell.memory / 2**20:.0f}" if cell.memory else ""
     paced = cell.task in NO_RATE
     return (
         cell.at,
         cell.variant,
-        f"{cell.cpu_median:.3f}" if not cell.task.startswith("spark") else "",
+        f"{cell.cpu_median:.3f}" if cell.shuffle or not cell.task.startswith("spark") else "",
         f"{cell.wall_median:.3f}",
         "" if paced or cell.evaluations else short(cell.events / cell.seconds),
         short(cell.triples / cell.seconds) if cell.triples else _rate(cell),
         f"{1e6 * cell.seconds / cell.evaluations:.3g}" if cell.evaluations else "",
+        f"{median(cell.shuffle) / 1e6:.1f}" if cell.shuffle else "",
         memory,
         f"{cell.per_triple:.0f}" if cell.per_triple else "",
         f"{cell.peak_runs:,}" if cell.peak_runs else "",

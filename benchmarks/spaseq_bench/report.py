@@ -13,6 +13,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from spaseq_bench.claims import summary
+from spaseq_bench.extrapolation import extrapolated
 from spaseq_bench.figures import Rows, paper_rows, plots_of, split_rows, told_rows
 from spaseq_bench.results import Book, Result
 
@@ -125,6 +126,7 @@ def result_page(result: Result, plots: Sequence[str]) -> str:
     parts += [f"![{name}](images/{name}.svg)" for name in plots]
     tables = (paper_rows(result), told_rows(result), split_rows(result))
     parts += [*(_markdown_table(rows) for rows in tables if rows), _circumstances(result)]
+    parts += extrapolated(result)
     notes = {cell.variant: cell.note for cell in result.cells if cell.note}
     if notes:
         parts.append("\n".join(f"- **{variant}**: {note}" for variant, note in notes.items()))

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from spaseq.engine.notices import silent
 from spaseq.engine.request import RunReport
 from spaseq.settings import changed_settings
+from spaseq_bench.stages_of_spark import next_stage, stage_figures
 from spaseq_bench.tasks import Job, Outcome, Round, percentiles, request_of
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def spark_task(job: Job) -> Round:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="spaseq-bench-")))
             asked = replace(request, checkpoint=folder / "checkpoint" if streaming else None)
             wall, cpu = time.perf_counter(), tree_seconds()
-            moved = shuffled(spark)
+            moved, stage = shuffled(spark), next_stage(spark)
             run = SparkRun(asked, master, buckets=buckets)
             latency: dict[str, float] = {}
             if pieces:
@@ -79,8 +80,12 @@ def spark_task(job: Job) -> Round:
             else:
                 report = run.run_in(spark, folder)
             took = {"wall": time.perf_counter() - wall, "cpu": tree_seconds() - cpu}
+            figures: dict[str, float] = {}
+            if job["params"].get("stages") is True:
+                written = float(Path(job["output"]).stat().st_size)
+                figures = {**stage_figures(spark, stage, took["cpu"]), "answer bytes": written}
             counts = {"bad": float(report.status.bad), "shuffle": float(shuffled(spark) - moved)}
-            return {**took, **counts, "latency": latency}
+            return {**took, **counts, "latency": latency, "figures": figures}
 
     return once
 

@@ -231,6 +231,9 @@ class Settings:
     tasks_per_core: int = _threshold(
         4, 1, "tasks per core of the sequence stage of a finite input, however many buckets were asked for"
     )
+    starved_seconds: int = _threshold(
+        15, 1, "seconds without an executor after which a run on a cluster says what it waits for"
+    )
     cluster_tasks: int = _threshold(
         16, 3, "tasks at a time that a run on a cluster plans for at least, however few executors are there"
     )

@@ -83,16 +83,27 @@ def on_the_cluster(cluster: Cluster, packed: Path, folder: Path) -> Process:
     usual = os.environ["PYSPARK_SUBMIT_ARGS"]
     submit = f"--archives {packed}#environment --conf spark.executor.memory=512m {usual}"
     environment = {"PYSPARK_PYTHON": "./environment/bin/python", "PYSPARK_SUBMIT_ARGS": submit}
+    environment["SPASEQ_SETTINGS"] = "starved_seconds=1"
     return Process([*SPASEQ, *run("spark", "found"), "--master", cluster.url], environment, folder)
 
 
-def test_a_cluster_gives_what_one_process_gives(
-    cluster: Cluster, packed: Path, expected: list[str], tmp_path: Path
-) -> None:
-    """Both workers take part, with the environment that was sent to them."""
-    with on_the_cluster(cluster, packed, tmp_path) as process:
-        assert process.end() == 0, process.err
-        assert process.err == ""
+def test_a_cluster_gives_what_one_process_gives(packed: Path, expected: list[str], tmp_path: Path) -> None:
+    """A run that finds no worker says what it waits for; both that come take part, with the environment that was sent to them."""
+    with (
+        running_cluster(tmp_path, workers=0) as cluster,
+        on_the_cluster(cluster, packed, tmp_path) as process,
+    ):
+        process.wait_for(lambda: "no task has begun" in process.err)
+        for _ in range(2):
+            cluster.add_worker()
+        _check(cluster, process, expected, tmp_path)
+
+
+def _check(cluster: Cluster, process: Process, expected: list[str], tmp_path: Path) -> None:
+    assert process.end() == 0, process.err
+    (told,) = process.err.splitlines()
+    assert f"warning: no task has begun: `{cluster.url}` has given the run no executor" in told
+    assert "1 core(s) and 512m of memory" in told
     assert sorted((tmp_path / "found").read_text().splitlines()) == expected != []
     for worker in cluster.workers:
         assert any(worker.folder.rglob("environment/spaseq/__init__.py"))

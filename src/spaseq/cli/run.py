@@ -91,7 +91,7 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Engine
         return LocalRun(request, stop), None
     from spaseq.spark.command.spark_run import SparkRun
 
-    run = SparkRun(request, given["master"], stop)
+    run = SparkRun(request, given["master"], stop, alarm=lambda text: say("warning", text))
     # Printed at the end: until then standard error is for what goes wrong.
     near = run.master.startswith("local")  # a cluster was asked for by name
     small = near and bool(run.sources) and input_bytes(run.sources) < settings().spark_bytes

@@ -50,7 +50,17 @@ def test_an_unknown_name_is_an_error_with_the_nearest_one() -> None:
         ("fig18", {"fig18-cards", "fig18-stocks"}),
         ("fig16", {"fig15-cards", "fig15-smartgrid", "fig15-stocks", "fig15-traffic"}),
         ("growth", {"fig15-stocks", "growth-events", "growth-keys", "growth-steps"}),
-        ("spark", {"spark-buckets", "spark-held-runs", "spark-micro-batches", "spark-records", "spark-scaling"}),
+        (
+            "spark",
+            {
+                "spark-buckets",
+                "spark-fifty-nodes",
+                "spark-held-runs",
+                "spark-micro-batches",
+                "spark-records",
+                "spark-scaling",
+            },
+        ),
         ("lat", {"latency"}),
     ],
 )

@@ -32,6 +32,7 @@ from spaseq.io.written import check_written
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.command.background import MOMENT, Background, our_signals, show_tasks
+from spaseq.spark.command.executors import watched
 from spaseq.spark.command.micro_batches import MicroBatches
 from spaseq.spark.command.problems import kept_log
 from spaseq.spark.command.run_folder import Record, RunFolder
@@ -60,9 +61,12 @@ class SparkRun:
         stop: Stop | None = None,
         *,
         buckets: int | None = None,
+        alarm: Tell = silent,
     ) -> None:
         self.request, self.master, self.stop = request, master or "local[*]", stop or Stop()
         self.buckets = buckets
+        self._alarm = alarm
+        """For what even a run that tells nothing has to say: that it waits for somebody else."""
         check_master(self.master)
         self.inputs = resolve_streams(request.queries, request.streams)
         cure = (
@@ -179,6 +183,7 @@ class SparkRun:
                 with our_signals():
                     spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
                 stack.callback(spark.stop)
+                stack.enter_context(watched(spark, self._alarm if tell is silent else tell))
                 return self.run_in(spark, work, show, tell)
 
     def run_in(

@@ -18,6 +18,8 @@ class StreamPattern:
     """The IRI of the stream."""
     pattern: Pattern
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    only_counted: bool = False
+    """Whether it is ``{ ?s ?p ?o }`` and only how many triples an event has matters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,22 +65,22 @@ class _Operand:
         return int(place.min()), int(place.max()) + 3
 
     def columns(self, found: Summands) -> Longs:
-        """What every row contributes."""
+        """What every row contributes, column by column."""
         mantissa, fits = found.scaled(self.scale)
-        table = np.zeros((len(fits), self.width), np.int64)
-        table[:, 0] = found.bound
-        table[:, 1] = ~found.bound
-        table[:, 2] = fits & found.decimal
-        table[:, 3] = found.double
-        table[:, 4] = found.bound & ~fits & ~found.double
-        table[:, 5] = np.where(fits, mantissa, 0)
+        table = np.zeros((self.width, len(fits)), np.int64)
+        table[0] = found.bound
+        table[1] = ~found.bound
+        table[2] = fits & found.decimal
+        table[3] = found.double
+        table[4] = found.bound & ~fits & ~found.double
+        table[5] = np.where(fits, mantissa, 0)
         if self.digits:
             rows = np.flatnonzero((fits | found.double) & (found.number != 0))
             place, parts = _split(found.number[rows])
             for nth, part in enumerate(parts):
                 # A digit that lies outside is 0.
                 at = np.clip(place + nth - self.first, 0, self.digits - 1)
-                table[rows, _FIXED + at] += part
+                table[_FIXED + at, rows] += part
         return table
 
 
@@ -141,7 +141,7 @@ class RunningTotals:
         for operand, each in zip(self._operands, found, strict=True):
             operand.make_room(each)
         self._table = np.zeros((count, self._width), np.int64)
-        np.add.at(self._table, groups, self._parts(found, len(ids)) * counts[:, None])
+        np.add.at(self._table, groups, self._parts(found, len(ids)).T * counts[:, None])
 
     def step(
         self, groups: Rows, weight: Longs, ids: Ids, last: Mask, count: int
@@ -160,14 +160,18 @@ class RunningTotals:
         grown = count - len(self._table)
         if grown:
             self._table = np.concatenate([self._table, np.zeros((grown, self._table.shape[1]), np.int64)])
-        running = np.cumsum(self._parts(found, len(ids)) * weight[:, None], axis=0)
-        begins = np.ones(len(groups), np.bool_)
-        begins[1:] = groups[1:] != groups[:-1]
-        before = np.zeros_like(running)
-        before[1:] = running[:-1]
-        base = self._table[groups[begins]] - before[begins]
-        table = running[last] + base[(np.cumsum(begins) - 1)[last]]
-        self._table[groups[last]] = table  # the last evaluation of a group stays
+        ends = np.flatnonzero(last)
+        starts, owners = np.concatenate([[0], ends + 1])[:-1], groups[ends]
+        begins = np.ones(len(owners), np.bool_)
+        begins[1:] = owners[1:] != owners[:-1]
+        group = np.cumsum(begins) - 1
+        table = self._table[owners]
+        for number, column in enumerate(self._parts(found, len(ids))):
+            if column.any():  # most columns are for what rarely occurs
+                added = np.add.reduceat(column * weight, starts)
+                running = np.cumsum(added)
+                table[:, number] += running - (running - added)[begins][group]
+        self._table[owners] = table  # the last evaluation of a group stays
         totals = Totals(table)
         known = totals.many < settings().totalled_rows
         for name, summed in self._aggregates:
@@ -177,9 +181,9 @@ class RunningTotals:
         return known, totals
 
     def _parts(self, found: list[Summands], count: int) -> Longs:
-        """What every row contributes."""
+        """What every row contributes, column by column."""
         columns = [operand.columns(each) for operand, each in zip(self._operands, found, strict=True)]
-        return np.column_stack([np.ones((count, 1), np.int64), *columns])
+        return np.concatenate([np.ones((1, count), np.int64), *columns])
 
     def _columns(self, totals: Totals, operand: int) -> Longs:
         first = 1 + sum(each.width for each in self._operands[:operand])

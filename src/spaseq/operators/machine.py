@@ -163,6 +163,7 @@ class Machine:
             self._now,
             observed=self._observed,
             found=found,
+            bare_counts=True,
         )
         if batch.starts is not None:
             tables = {

@@ -15,7 +15,7 @@ from spaseq.algebra.windows import Range, Unit, WindowQuery
 from spaseq.columnar.needs import parts
 from spaseq.model.forms import ResultForm
 from spaseq.planner.window_distribution import window_distribution
-from spaseq.windowed.inputs import EventInput, Input, matches, window_inputs
+from spaseq.windowed.inputs import EventInput, Input, counted_inputs, matches, window_inputs
 
 
 def continuous_query(query: WindowQuery) -> OperatorQuery:
@@ -23,12 +23,14 @@ def continuous_query(query: WindowQuery) -> OperatorQuery:
     spread = window_distribution(query)
     query = replace(query, key=spread.key)
     aliases = {stream.iri: stream.alias for stream in query.streams}
+    counted = counted_inputs(query)
     return OperatorQuery(
         operator="windows",
         form=_form(query),
         streams=query.streams,
         patterns=tuple(
-            StreamPattern(_name(each, aliases), each.stream, each.pattern) for each in window_inputs(query)
+            StreamPattern(_name(each, aliases), each.stream, each.pattern, only_counted=each in counted)
+            for each in window_inputs(query)
         ),
         details=query,
         key=() if spread.key is None else (spread.key,),

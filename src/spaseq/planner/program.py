@@ -47,6 +47,8 @@ class GpmPlan:
     name: str
     stream: int
     plan: PatternPlan
+    only_counted: bool = False
+    """Whether only how many triples an event has matters."""
 
     @property
     def is_every_event(self) -> bool:
@@ -124,7 +126,7 @@ def build_program(query: CompiledQuery) -> Program:
     """Compile the patterns of a query, and what its operator needs."""
     streams = [stream.iri for stream in query.streams]
     plans = tuple(
-        GpmPlan(each.name, streams.index(each.stream), compile_pattern(each.pattern))
+        GpmPlan(each.name, streams.index(each.stream), compile_pattern(each.pattern), each.only_counted)
         for each in query.patterns
     )
     needs = [gpm.plan.predicates for gpm in plans]
@@ -257,8 +259,9 @@ def match_gpms(
     *,
     observed: Observed | None = None,
     found: dict[tuple[int, int], MappingTable] | None = None,
+    bare_counts: bool = False,
 ) -> dict[str, MappingTable]:
-    """The GPM stage: one table of mappings per GPM.
+    """The GPM stage: one table of mappings per GPM; with ``bare_counts`` those that are only counted have no terms.
 
     ``found`` keeps, by plan and stream, what other queries have found in the same batch; equal patterns have one plan.
 
@@ -273,6 +276,9 @@ def match_gpms(
         order = tuple(sorted(order, key=lambda gpm: observed.rate(gpm.name)))
     for gpm in order:
         own = _own(program, batch, gpm.stream)
+        if gpm.only_counted and bare_counts:
+            tables[gpm.name] = _counted(batch, own)
+            continue
         known = None if found is None else found.get((id(gpm.plan), gpm.stream))
         if known is not None:
             tables[gpm.name] = known
@@ -292,6 +298,12 @@ def match_gpms(
         if observed is not None:
             observed.note(gpm.name, len(batch), len(table))
     return tables
+
+
+def _counted(batch: EventBatch, own: npt.NDArray[np.bool_] | None) -> MappingTable:
+    """A row without terms for every triple of some events."""
+    events = np.arange(len(batch)) if own is None else np.flatnonzero(own)
+    return MappingTable(np.repeat(events, np.diff(batch.offsets)[events]), {})
 
 
 def _promising(

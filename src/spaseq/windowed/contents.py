@@ -33,7 +33,7 @@ class TimedTriples(Keeper):
     def __len__(self) -> int:
         return len(self.position)
 
-    def take(self, rows: Rows | Mask) -> TimedTriples:
+    def take(self, rows: Rows | Mask | slice) -> TimedTriples:
         """Some of the triples."""
         return TimedTriples(self.ids[rows], self.position[rows], self.known[rows])
 
@@ -61,7 +61,7 @@ class WindowContents(Keeper):
     def __init__(self, window: int, width: int) -> None:
         self.window = window
         self._waiting = no_triples(width)
-        """Triples of events that no evaluation has seen yet."""
+        """Triples of events that no evaluation has seen yet, in order of position."""
         self._repeated = no_triples(width)
         """Triples that are there already because of an earlier event."""
         self._numbers = RowNumbers(width)
@@ -76,42 +76,55 @@ class WindowContents(Keeper):
 
     def arrive(self, ids: Ids, position: Longs) -> None:
         """Take the triples of further events."""
-        if len(position):
-            self._waiting = stacked(
-                self._waiting, TimedTriples(ids, position, np.zeros(len(position), np.int64))
-            )
+        if not len(position):
+            return
+        found = stacked(self._waiting, TimedTriples(ids, position, np.zeros(len(position), np.int64)))
+        if (
+            found.position[1:] < found.position[:-1]
+        ).any():  # hosts need not tell simultaneous events in order
+            found = found.take(np.argsort(found.position, kind="stable"))
+        self._waiting = found
 
     def step(self, period: Period) -> None:
         """Find the triples that appear at some evaluations."""
-        entered = self._waiting.position < period.high[self.window][-1]
-        arrived, self._waiting = self._waiting.take(entered), self._waiting.take(~entered)
+        low, high = period.low[self.window], period.high[self.window]
+        cut = int(np.searchsorted(self._waiting.position, high[-1]))
+        arrived, self._waiting = self._waiting.take(slice(cut)), self._waiting.take(slice(cut, None))
         enter = period.entering(self.window, arrived.position)
         seen = period.leaving(self.window, arrived.position) > enter
-        arrived, enter = arrived.take(seen), enter[seen]
+        if not seen.all():
+            arrived, enter = arrived.take(seen), enter[seen]
         ready, before = self._ordered(arrived, enter)
-        over = self._repeated.known < period.low[self.window][-1]
-        succeeding, self._repeated = self._repeated.take(over), self._repeated.take(~over)
-        since = np.maximum(ready.known, period.leaving(self.window, before))
-        later = since >= len(period)
-        self._repeated = stacked(
-            self._repeated,
-            TimedTriples(ready.ids[later], ready.position[later], before[later]),
-        )
-        ready = TimedTriples(ready.ids[~later], ready.position[~later], since[~later])
-        follows = period.leaving(self.window, succeeding.known)
-        new = stacked(ready, TimedTriples(succeeding.ids, succeeding.position, follows))
-        new = new.take(period.leaving(self.window, new.position) > new.known)
-        self.new = TimedTriples(new.ids, new.position, new.known + period.first)
+        if before is not None or len(self._repeated):
+            ready = self._succeeding(ready, before, period, int(low[-1]))
+        self.new = TimedTriples(ready.ids, ready.position, ready.known + period.first)
         self._forget(period)
 
-    def _ordered(self, arrived: TimedTriples, enter: Longs) -> tuple[TimedTriples, Longs]:
-        """The triples with the evaluation at which each enters, and the position of the event before it; -1: none."""
+    def _succeeding(
+        self, ready: TimedTriples, before: Longs | None, period: Period, gone: int
+    ) -> TimedTriples:
+        """The same where triples come again: each begins when the one before it ends; ``gone`` is where the window begins at last."""
+        over = self._repeated.known < gone
+        succeeding, self._repeated = self._repeated.take(over), self._repeated.take(~over)
+        if before is not None:
+            since = np.maximum(ready.known, period.leaving(self.window, before))
+            later = since >= len(period)
+            self._repeated = stacked(
+                self._repeated, TimedTriples(ready.ids[later], ready.position[later], before[later])
+            )
+            ready = TimedTriples(ready.ids[~later], ready.position[~later], since[~later])
+        follows = period.leaving(self.window, succeeding.known)
+        new = stacked(ready, TimedTriples(succeeding.ids, succeeding.position, follows))
+        return new.take(period.leaving(self.window, new.position) > new.known)
+
+    def _ordered(self, arrived: TimedTriples, enter: Longs) -> tuple[TimedTriples, Longs | None]:
+        """The triples with the evaluation at which each enters, and the position of the event before it; -1: none. None: all are new."""
         numbers = self._numbers.number(arrived.ids)
         grown = len(self._numbers) - len(self._last)
         self._last = np.concatenate([self._last, np.full(grown, -1, np.int64)])
         if grown == len(arrived):  # no triple comes twice
             self._last[numbers] = arrived.position
-            return TimedTriples(arrived.ids, arrived.position, enter), np.full(grown, -1, np.int64)
+            return TimedTriples(arrived.ids, arrived.position, enter), None
         order = order_by(numbers, arrived.position)
         numbers, position = numbers[order], arrived.position[order]
         again = np.zeros(len(order), np.bool_)

@@ -85,6 +85,13 @@ def window_inputs(query: WindowQuery) -> tuple[Input | EventInput, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def counted_inputs(query: WindowQuery) -> frozenset[Input]:
+    """Those of which only the number of an event's triples matters: no pattern reads them."""
+    read = {source for _, source in window_triples(query.pattern, query.default_windows, query)}
+    counted = (Input(window.stream, EVERYTHING) for window in query.windows if counts_triples(window))
+    return frozenset(counted) - read
+
+
 def matches(query: WindowQuery) -> tuple[EventMatch, ...]:
     """Every MATCH of a query."""
     return tuple(part for part in parts(query.pattern) if isinstance(part, EventMatch))

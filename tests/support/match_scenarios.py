@@ -38,10 +38,16 @@ CONSUMED = (
     "?x :p _:b . ?x :q _:b",
     ":k1 :p ?v",
     "?x :p ?v FILTER(?v > 0)",
+    "?x :p ?y FILTER NOT EXISTS { ?x :q ?v }",
+    "?x :q ?y FILTER EXISTS { ?x :p ?v }",
+    "?x :p ?v FILTER(?v = 2 || NOT EXISTS { ?y :q ?v })",
+    "[] :q ?x FILTER NOT EXISTS { ?y :p* ?x . FILTER(?x != ?y) }",
+    "?x :p ?v FILTER NOT EXISTS { { SELECT (COUNT(*) AS ?n) { ?x :q ?o } HAVING(?n > 1) } }",
+    "?x :p ?v FILTER EXISTS { ?x :q ?o GRAPH :g { ?x :r ?r } }",
+    "FILTER EXISTS { ?x :q ?o }",
 )
 """Patterns of events that say which triples they use."""
 OTHERS = (
-    "?x :p ?y FILTER NOT EXISTS { ?x :q ?v }",
     "?x :p ?v OPTIONAL { ?x :q ?y }",
     "{ ?x :p ?v } UNION { ?x :q ?y }",
     "?x :p ?v GRAPH :g { ?x :r ?r }",

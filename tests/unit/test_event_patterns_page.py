@@ -208,7 +208,7 @@ def page() -> str:
         (
             "`CONSUME` holds for every `MATCH` of the query, each by itself: the triples that some answer of it used at an evaluation are gone for that window in that `MATCH` at "
             "all later ones. Whether the rest of `WHERE` kept the answer does not matter, and `WINDOW` still sees everything. The patterns of events are then triple patterns and "
-            "filters only, without EXISTS."
+            "filters only; EXISTS in a filter looks at what is left of the event."
         ),
     ]
     lines += [*_entries(CONSUMPTION), PROFILES_TEXT.rstrip("\n")]

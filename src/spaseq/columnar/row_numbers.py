@@ -73,6 +73,31 @@ def order_of(numbers: Longs, bound: int) -> Rows:
     return np.argsort(numbers, kind="stable")
 
 
+def numbered(rows: Ids) -> Rows:
+    """A number for every row; equal rows have the same."""
+    if not rows.shape[1]:
+        return np.zeros(len(rows), np.intp)
+    order = np.lexsort(rows.T)
+    fresh = np.ones(len(rows), np.bool_)
+    fresh[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
+    numbers = np.empty(len(rows), np.intp)
+    numbers[order] = np.cumsum(fresh) - 1
+    return numbers
+
+
+def among(rows: Ids, others: Ids) -> Mask:
+    """Which rows are among some others."""
+    numbers = numbered(np.concatenate([others, rows]))
+    return np.isin(numbers[len(others) :], numbers[: len(others)])
+
+
+def rows_of(column: Longs, values: Longs) -> Rows:
+    """The rows of a sorted column with one of some different values, in order of these."""
+    first = np.searchsorted(column, values)
+    many = np.searchsorted(column, values, side="right") - first
+    return np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+
+
 class KeyIndex:
     """The rows of a growing table by key: sorted runs, each at most half as long as the one before it."""
 

@@ -219,8 +219,9 @@ class ViewBuilder:
 
     def _match(self, events: EventPattern) -> View:
         view, told = match_view(
-            events, self._query, self._dictionary, self._evaluator, tells_events=self._tells_events
-        )
+            events, self._query, self._dictionary, self._knowledge, self._evaluator,
+            tells_events=self._tells_events,
+        )  # fmt: skip
         self.matches += told
         return view
 

@@ -9,7 +9,7 @@ from enum import Enum
 import numpy as np
 
 from spaseq.columnar.growing import GrowingTable
-from spaseq.columnar.row_numbers import KeyIndex, keys_of
+from spaseq.columnar.row_numbers import KeyIndex, among, keys_of, rows_of
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.timed import Ids, Longs, Mask, Rows
@@ -23,7 +23,7 @@ class EventContents(GrowingTable):
     """
 
     IDS = ("ids", "triples")
-    ARRAYS = ("position", "event", "start", "end", "key", "gone")
+    ARRAYS = ("position", "event", "start", "end", "key", "gone", "unfit")
     NUMBERS = ("seen", "left")
     INDEXES = ("_index",)
 
@@ -40,6 +40,8 @@ class EventContents(GrowingTable):
         """The number of the key that each solution has."""
         self.gone = np.zeros(0, np.bool_)
         """Which solutions have been consumed."""
+        self.unfit = np.zeros(0, np.bool_)
+        """Which solutions do not satisfy EXISTS over what is left of their event; that may change."""
         self.seen = 0
         """Evaluations have seen the events before this position."""
         self.left = 0
@@ -51,8 +53,8 @@ class EventContents(GrowingTable):
         self, ids: Ids, triples: Ids, position: Longs, event: Longs, start: Longs, end: Longs, key: Longs
     ) -> None:
         """The solutions of further events."""
-        first = len(self)
-        self._append(ids, triples, position, event, start, end, key, np.zeros(len(key), np.bool_))
+        first, none = len(self), np.zeros(len(key), np.bool_)
+        self._append(ids, triples, position, event, start, end, key, none, none)
         self._index.add(key, first)
 
     def rebuild(self) -> None:
@@ -69,20 +71,26 @@ class EventContents(GrowingTable):
     def of_keys(self, keys: Longs) -> Rows:
         """The rows with some different keys that are there, in order."""
         _, rows = self._index.find(keys)
-        return np.sort(rows[~self.gone[rows]])
+        return np.sort(rows[~(self.gone[rows] | self.unfit[rows])])
 
-    def consume(self, event: Longs, triples: Ids) -> None:
-        """Take away the solutions that are made of one of some triples of some events."""
-        events = np.unique(event)
-        count = len(self)
-        first = np.searchsorted(self.event[:count], events)
-        many = np.searchsorted(self.event[:count], events, side="right") - first
-        rows = np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+    def consume(self, events: Longs, event: Longs, triples: Ids) -> None:
+        """Take away the solutions that are made of some triples, each of its event; ``events`` are these events in order."""
+        rows = rows_of(self.event[: len(self)], events)
         given = np.column_stack([np.searchsorted(events, event).astype(np.int32), triples])
         place = np.searchsorted(events, self.event[rows]).astype(np.int32)
         for at in range(0, self.triples.shape[1], 3):
             mine = np.column_stack([place, self.triples[rows, at : at + 3]])
-            self.gone[rows[_among(mine, given)]] = True
+            self.gone[rows[among(mine, given)]] = True
+
+    def judge(self, events: Longs, place: Ids, triples: Ids) -> None:
+        """Of some events, given in order, only those solutions satisfy EXISTS that are made of some triples.
+
+        ``place`` says to which of the events the triples of each row belong.
+        """
+        rows = rows_of(self.event[: len(self)], events)
+        own = np.searchsorted(events, self.event[rows]).astype(np.int32)
+        mine = np.column_stack([own, self.triples[rows]])
+        self.unfit[rows] = ~among(mine, np.column_stack([place, triples]))
 
     def renumber(self, moved: Rows) -> None:
         """Follow a new numbering of the keys."""
@@ -212,17 +220,6 @@ class Candidates:
 def _of(contexts: Contexts, name: str) -> Ids:
     column: Ids = contexts.ids[:, contexts.names.index(name)]
     return column
-
-
-def _among(rows: Ids, others: Ids) -> Mask:
-    """Which rows are among some others."""
-    every = np.concatenate([others, rows])
-    order = np.lexsort(every.T)
-    fresh = np.ones(len(every), np.bool_)
-    fresh[1:] = (every[order[1:]] != every[order[:-1]]).any(axis=1)
-    numbers = np.empty(len(every), np.intp)
-    numbers[order] = np.cumsum(fresh)
-    return np.isin(numbers[len(others) :], numbers[: len(others)])
 
 
 def any_of(found: Rows, count: int) -> Mask:

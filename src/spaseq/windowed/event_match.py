@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from spaseq.algebra.patterns import Bgp, Pattern, TriplePattern
 from spaseq.algebra.scope import certainly_bound, lowered, visible
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.kernels.cache import cache_of
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import RowNumbers, by_name, id_matrix
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
@@ -30,17 +31,20 @@ from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.evaluations import Arrived, Period
 from spaseq.windowed.event_contents import Candidates, Contexts, EventContents, any_of
+from spaseq.windowed.event_graphs import EventGraphs
 from spaseq.windowed.event_plan import MatchPlan
 from spaseq.windowed.event_selection import (
     Composites,
     EventSelection,
     certain_names,
+    distinct_composites,
     event_names,
+    first_of_equal,
     joined_composites,
     placed_pattern,
 )
 from spaseq.windowed.event_traces import TRACE, trace_events, trace_text
-from spaseq.windowed.inputs import EventInput, Input, key_triples, read_pattern, triple_patterns
+from spaseq.windowed.inputs import ConsumingEvent, EventInput, Input, consuming_event, key_triples
 from spaseq.windowed.timed import NO_END, Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows
 from spaseq.windowed.views import View
 
@@ -52,6 +56,11 @@ class _Source:
     source: Input | EventInput
     contents: EventContents
     triples: tuple[TriplePattern, ...] = ()
+    graphs: EventGraphs | None = None
+    """What is left of the events' graphs, where EXISTS depends on it."""
+
+
+_SourceKey: TypeAlias = tuple[int, Input | EventInput, tuple[str, ...], ConsumingEvent | None]
 
 
 class MatchView(View):
@@ -72,10 +81,15 @@ class MatchView(View):
         plan: MatchPlan,
         windows: Mapping[str, tuple[int, str]],
         dictionary: TermDictionary,
+        knowledge: Knowledge,
         *,
+        key: str | None = None,
         traced: bool = False,
     ) -> None:
-        """``windows`` gives the number and the stream of every window; with ``traced`` a solution tells its events."""
+        """``windows`` gives the number and the stream of every window; with ``traced`` a solution tells its events.
+
+        ``key`` is the variable by which a host distributes the query.
+        """
         self._consumes, self._windows = consumption is not Consumption.NONE, len(windows)
         self.plan = plan
         self.names, self.certain = event_names(pattern), certain_names(pattern)
@@ -83,11 +97,11 @@ class MatchView(View):
         if traced:
             self.names = (*self.names, TRACE)
         self._placed = placed_pattern(pattern, iter(range(2**31)))
-        self._dictionary = dictionary
+        self._dictionary, self._knowledge, self._spread = dictionary, knowledge, key
         self._keys = RowNumbers(len(self.plan.key))
-        self._sources: dict[tuple[int, Input | EventInput, bool], _Source] = {}
+        self._sources: dict[_SourceKey, _Source] = {}
         events = tuple(declared_events(pattern))
-        self._leaves = [self._declared(each, windows[each.window]) for each in events]
+        self._leaves = [self._declared(each, events, windows[each.window]) for each in events]
         used = dict.fromkeys(each.window for each in events)
         self._strict: list[_Source] = []
         self._keyed: dict[str, list[_Source]] = {}
@@ -112,7 +126,10 @@ class MatchView(View):
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield "keys", self._keys
-        yield from ((f"events{number}", each.contents) for number, each in enumerate(self._sources.values()))
+        for number, each in enumerate(self._sources.values()):
+            yield f"events{number}", each.contents
+            if each.graphs is not None:
+                yield f"graphs{number}", each.graphs
         yield "references", _References(self)
 
     def check_keys(self) -> None:
@@ -125,25 +142,34 @@ class MatchView(View):
 
     # --- what comes in --------------------------------------------------------------------------
 
-    def _declared(self, event: DeclaredEvent, window: tuple[int, str]) -> _Source:
+    def _declared(
+        self, event: DeclaredEvent, events: tuple[DeclaredEvent, ...], window: tuple[int, str]
+    ) -> _Source:
         names = tuple(variable.name for variable in visible(lowered(event.pattern)))
-        pattern = read_pattern(event, consumes=self._consumes)
-        return self._source(window, pattern, names, triple_patterns(event, consumes=self._consumes))
+        if not self._consumes:
+            return self._source(window, lowered(event.pattern), names)
+        return self._source(window, None, names, consuming_event(event, events))
 
     def _source(
         self,
         window: tuple[int, str],
         pattern: Pattern | None,
         names: tuple[str, ...],
-        triples: tuple[TriplePattern, ...] = (),
+        consuming: ConsumingEvent | None = None,
     ) -> _Source:
+        """What matches a pattern, or an EVENT that consumes; without either, the events themselves."""
         number, stream = window
+        if consuming is not None:
+            pattern = consuming.pattern
         source = Input(stream) if pattern is None else EventInput(stream, pattern)
-        key = (number, source, bool(triples))
+        key = (number, source, names, consuming)
         if key not in self._sources:
-            used = triples if self._consumes else ()
-            contents = EventContents(number, names, certainly_bound(source.pattern), len(used))
-            self._sources[key] = _Source(source, contents, used)
+            triples = () if consuming is None else consuming.triples
+            contents = EventContents(number, names, certainly_bound(source.pattern), len(triples))
+            graphs = None
+            if consuming is not None and consuming.changing:
+                graphs = EventGraphs(stream, consuming, self._spread, self._dictionary, self._knowledge)
+            self._sources[key] = _Source(source, contents, triples, graphs)
         return self._sources[key]
 
     def arrive(self, stream: str, tables: Mapping[Input | EventInput, MappingTable], events: Arrived) -> None:
@@ -162,19 +188,30 @@ class MatchView(View):
             end = events.times[table.events]
             start = end if table.starts is None else table.starts
             position, number = events.position[table.events], events.numbers[table.events]
-            contents.add(ids, self._triples(each, table), position, number, start, end, key)
+            triples = self._triples(each, table.columns, len(table))
+            contents.add(ids, triples, position, number, start, end, key)
+            if each.graphs is not None:
+                each.graphs.arrive(tables, events, table.events)
+                self._judge(each, np.unique(number))
 
-    def _triples(self, source: _Source, table: MappingTable) -> Ids:
-        """The triples that the solutions of a table use."""
-        columns = [np.zeros((len(table), 0), np.int32)]
+    def _judge(self, source: _Source, events: Longs) -> None:
+        """Look which solutions of some events satisfy EXISTS over what is left of them."""
+        assert source.graphs is not None
+        found = source.graphs.solutions(events)
+        assert found.events is not None
+        source.contents.judge(events, found.events, self._triples(source, found.columns, found.size))
+
+    def _triples(self, source: _Source, table: Mapping[str, Ids], count: int) -> Ids:
+        """The triples that solutions use, given as columns."""
+        columns = [np.zeros((count, 0), np.int32)]
         for triple in source.triples:
             for node in (triple.subject, triple.predicate, triple.object):
                 if isinstance(node, Var):
-                    columns.append(table.column(node.name)[:, None])
+                    columns.append(table[node.name][:, None])
                 else:
                     assert isinstance(node, Constant)
                     constant = cache_of(self._dictionary).constant(node.term)
-                    columns.append(np.full((len(table), 1), constant, np.int32))
+                    columns.append(np.full((count, 1), constant, np.int32))
         return np.concatenate(columns, axis=1)
 
     # --- what comes out -------------------------------------------------------------------------
@@ -191,6 +228,8 @@ class MatchView(View):
             if self.plan.only_last:
                 each.contents.keep_last(int(period.high[window][-1]))
             each.contents.forget(int(period.low[window][-1]))
+            if each.graphs is not None:
+                each.graphs.forget(int(period.low[window][-1]))
         self._forget_keys()
         return rows
 
@@ -224,7 +263,7 @@ class MatchView(View):
         until = np.concatenate([each for _, each, _ in parts])
         # Of simultaneous events that give the same, the last one to leave counts.
         order = np.argsort(-until, kind="stable")
-        kept = order[_first_of_equal(found.take(order))]
+        kept = order[first_of_equal(found.take(order))]
         ends = np.full((len(kept), self._windows), NO_END, np.int64)
         ends[:, window] = until[kept]
         columns = by_name(np.concatenate([each for _, _, each in parts])[kept], self.names)
@@ -254,7 +293,7 @@ class MatchView(View):
         parts = [_Solutions(keys[:0], at[:0], np.zeros(0, np.intp), self._last_ids[:0])]
         for first, last in self._portions(keys):
             every, candidates = self._evaluated(keys[first:last], at[first:last], period)
-            found = _distinct(every)
+            found = distinct_composites(every)
             ids = self._ids(found, candidates)
             parts.append(_Solutions(keys[first:last], at[first:last], found.context, ids))
         return _joined(parts)
@@ -288,7 +327,7 @@ class MatchView(View):
         while len(active):
             found, candidates = self._evaluated(active, following, period)
             self._consume(found, candidates)
-            chosen = _distinct(found)
+            chosen = distinct_composites(found)
             parts.append(_Solutions(active, following, chosen.context, self._ids(chosen, candidates)))
             # What was used is gone at the evaluation after this one, where something else may take its place.
             open_still = any_of(found.context, len(active))
@@ -366,10 +405,15 @@ class MatchView(View):
                 used.setdefault(leaf.contents.window, []).append((leaf.contents.event[rows], triples))
         for source in {id(each): each for each in self._leaves}.values():
             several = used.get(source.contents.window, [])
-            source.contents.consume(
-                np.concatenate([np.zeros(0, np.int64), *(event for event, _ in several)]),
-                np.concatenate([np.zeros((0, 3), np.int32), *(triples for _, triples in several)]),
-            )
+            if not several:
+                continue
+            event = np.concatenate([each for each, _ in several])
+            triples = np.concatenate([each for _, each in several])
+            events = np.unique(event)
+            source.contents.consume(events, event, triples)
+            if source.graphs is not None:
+                source.graphs.consume(events, event, triples)
+                self._judge(source, events)
 
     def _changes(self, found: _Solutions, period: Period) -> TimedRows:
         """What appears and what is taken back where the solutions of some keys are made anew."""
@@ -441,20 +485,3 @@ def _joined(parts: list[_Solutions]) -> _Solutions:
         np.concatenate([part.context + before for part, before in zip(parts, first, strict=True)]),
         np.concatenate([part.ids for part in parts]),
     )
-
-
-def _distinct(found: Composites) -> Composites:
-    """Every solution once: they are a set of values with their time."""
-    return found.take(_first_of_equal(found))
-
-
-def _first_of_equal(found: Composites) -> Rows:
-    """The first of equal solutions of a context, in order."""
-    order = np.lexsort((found.end, found.start, *found.ids.T, found.context))
-    fresh = np.ones(len(order), np.bool_)
-    one, other = order[1:], order[:-1]
-    fresh[1:] = (found.context[one] != found.context[other]) | (found.ids[one] != found.ids[other]).any(
-        axis=1
-    )
-    fresh[1:] |= (found.start[one] != found.start[other]) | (found.end[one] != found.end[other])
-    return np.sort(order[fresh])

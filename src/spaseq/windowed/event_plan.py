@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 from types import NoneType
 
 from spaseq.algebra.event_patterns import (
@@ -21,11 +21,11 @@ from spaseq.algebra.event_patterns import (
     operands,
     seqs,
 )
-from spaseq.algebra.expressions import Constant, Var
-from spaseq.algebra.patterns import TriplePattern
+from spaseq.algebra.expressions import Var
+from spaseq.algebra.patterns import Bgp, Filter, Join, TriplePattern, Union
 from spaseq.algebra.scope import certainly_bound, lowered
 from spaseq.algebra.windows import Range, Unit, WindowQuery
-from spaseq.windowed.inputs import matches, triple_patterns
+from spaseq.windowed.inputs import consuming_event, matches, may_meet, nodes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,8 @@ def match_plan(pattern: EventPattern, query: WindowQuery) -> MatchPlan:
     )
     joined = consumption is Consumption.NONE and _is_plain(pattern)
     paired = joined and by_last and _is_pair(pattern) and not _is_counted(pattern, query)
-    return MatchPlan(
-        key, reason, by_last, by_last and _of_two(pattern), only_last, joined and not paired, paired
-    )
+    settled = by_last and _of_two(pattern) and not (consumption is not Consumption.NONE and _changes(pattern))
+    return MatchPlan(key, reason, by_last, settled, only_last, joined and not paired, paired)
 
 
 def match_facts(query: WindowQuery) -> Iterator[str]:
@@ -131,6 +130,12 @@ def _of_two(pattern: EventPattern) -> bool:
     return len(asked) == len(events)
 
 
+def _changes(pattern: EventPattern) -> bool:
+    """True if what is consumed may change what EXISTS in an EVENT says."""
+    events = tuple(declared_events(pattern))
+    return any(consuming_event(each, events).changing for each in events)
+
+
 def _key(pattern: EventPattern, consumption: Consumption) -> tuple[tuple[str, ...], str]:
     """By which key a MATCH is followed, or why by none."""
     events = declared_events(pattern)
@@ -170,26 +175,25 @@ def _nodes(pattern: EventPattern) -> Iterator[EventPattern]:
 
 
 def _apart(events: tuple[DeclaredEvent, ...], name: str) -> bool:
-    """True if no triple can be used for two values of a variable: wherever patterns meet they have it in the same place."""
-    placed = [(event.window, triple) for event in events for triple in triple_patterns(event)]
-    return all(
+    """True if no triple can be used for two values of a variable: wherever patterns meet they have it in the same place.
+
+    What EXISTS reads of an event has the variable as well, if consuming may change it.
+    """
+    consuming = [(event.window, consuming_event(event, events)) for event in events]
+    placed = [(window, triple) for window, each in consuming for triple in each.triples]
+    read = [(window, each) for window, event in consuming for each in event.read_by_exists()]
+    if not all(isinstance(each, (Bgp, Filter, Join, Union)) for _, each in read):
+        return False
+    inner = [(window, triple) for window, each in read if isinstance(each, Bgp) for triple in each.triples]
+    return all(not triple.is_path and _places(triple, name) for _, triple in inner) and all(
         _places(one, name) & _places(other, name)
-        for (window, one), (own, other) in combinations_with_replacement(placed, 2)
-        if window == own and _may_meet(one, other)
+        for (window, one), (own, other) in (
+            *combinations_with_replacement(placed, 2),
+            *product(placed, inner),
+        )
+        if window == own and may_meet(one, other)
     )
-
-
-def _nodes_of(triple: TriplePattern) -> tuple[object, object, object]:
-    return triple.subject, triple.predicate, triple.object
 
 
 def _places(triple: TriplePattern, name: str) -> frozenset[int]:
-    return frozenset(at for at, node in enumerate(_nodes_of(triple)) if node == Var(name))
-
-
-def _may_meet(one: TriplePattern, other: TriplePattern) -> bool:
-    """True if some triple may match both."""
-    return not any(
-        isinstance(left, Constant) and isinstance(right, Constant) and left.term != right.term
-        for left, right in zip(_nodes_of(one), _nodes_of(other), strict=True)
-    )
+    return frozenset(at for at, node in enumerate(nodes_of(triple)) if node == Var(name))

@@ -23,7 +23,7 @@ from spaseq.algebra.event_patterns import (
     declared_events,
 )
 from spaseq.algebra.scope import certainly_bound, lowered, visible
-from spaseq.columnar.row_numbers import keys_of
+from spaseq.columnar.row_numbers import keys_of, numbered
 from spaseq.windowed.event_contents import Candidates, Contexts, Edge, any_of
 from spaseq.windowed.timed import Ids, Longs, Mask, Rows
 
@@ -60,6 +60,23 @@ def joined_composites(parts: Sequence[Composites]) -> Composites:
         np.concatenate([part.end for part in parts]),
         np.concatenate([part.used for part in parts]),
     )
+
+
+def distinct_composites(found: Composites) -> Composites:
+    """Every solution once: they are a set of values with their time."""
+    return found.take(first_of_equal(found))
+
+
+def first_of_equal(found: Composites) -> Rows:
+    """The first of equal solutions of a context, in order."""
+    order = np.lexsort((found.end, found.start, *found.ids.T, found.context))
+    fresh = np.ones(len(order), np.bool_)
+    one, other = order[1:], order[:-1]
+    fresh[1:] = (found.context[one] != found.context[other]) | (found.ids[one] != found.ids[other]).any(
+        axis=1
+    )
+    fresh[1:] |= (found.start[one] != found.start[other]) | (found.end[one] != found.end[other])
+    return np.sort(order[fresh])
 
 
 def event_names(pattern: EventPattern, *, absent: bool = False) -> tuple[str, ...]:
@@ -312,7 +329,7 @@ def _chosen(left: Composites, right: Composites, count: int, *, earliest: bool) 
     RECENT: the latest, each with its last partners. ``left`` are partners; their context is the solution of the right side that
     stands beside them in ``right``, one of ``count``.
     """
-    equal = _numbered(np.column_stack([right.context.astype(np.int32), right.ids]))
+    equal = numbered(np.column_stack([right.context.astype(np.int32), right.ids]))
     groups = int(equal.max(initial=-1)) + 1
     if earliest:
         chosen = right.start <= _least(equal, right.end, groups)[equal]
@@ -322,16 +339,6 @@ def _chosen(left: Composites, right: Composites, count: int, *, earliest: bool) 
         partner = left.end >= -_least(left.context, -left.start, count)[left.context]
     found: Mask = chosen & partner
     return found
-
-
-def _numbered(rows: Ids) -> Rows:
-    """A number for every row; equal rows have the same."""
-    order = np.lexsort(rows.T)
-    fresh = np.ones(len(rows), np.bool_)
-    fresh[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
-    numbers = np.empty(len(rows), np.intp)
-    numbers[order] = np.cumsum(fresh) - 1
-    return numbers
 
 
 # --- pairs ----------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from spaseq.algebra.event_patterns import EventPattern
 from spaseq.algebra.windows import WindowQuery
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.event_joins import EventJoins, SingleEventView
@@ -21,6 +22,7 @@ def match_view(
     events: EventPattern,
     query: WindowQuery,
     dictionary: TermDictionary,
+    knowledge: Knowledge,
     evaluator: RowEvaluator,
     *,
     tells_events: bool,
@@ -32,5 +34,7 @@ def match_view(
         joins = EventJoins(windows, dictionary, evaluator)
         joined = joins.view(events)
         return joined, list(joins.singles)
-    view = MatchView(events, query.consumption, plan, windows, dictionary, traced=tells_events)
+    view = MatchView(
+        events, query.consumption, plan, windows, dictionary, knowledge, key=query.key, traced=tells_events
+    )
     return view, [view]

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import reduce
 from typing import Any, Final
 
 from pyoxigraph import NamedNode
 
 from spaseq.algebra.by_place import EVERYTHING, PLACES, by_place
 from spaseq.algebra.event_patterns import Consumption, DeclaredEvent, declared_events, seqs
-from spaseq.algebra.expressions import Call, Constant, Expression, Var, walk
-from spaseq.algebra.patterns import Bgp, EventMatch, Graph, Node, Pattern, Project, TriplePattern
-from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
+from spaseq.algebra.expressions import And, Call, Constant, Expression, Var, conjuncts, walk
+from spaseq.algebra.functions import has_exists
+from spaseq.algebra.patterns import Bgp, EventMatch, Filter, Graph, Node, Pattern, Project, TriplePattern
+from spaseq.algebra.scope import in_scope, lowered, pattern_expressions, sub_patterns
+from spaseq.algebra.visibility import event_triples
 from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
 from spaseq.columnar.needs import exists_patterns, needed_predicates, parts
 from spaseq.errors import Span
@@ -97,12 +100,18 @@ def matches(query: WindowQuery) -> tuple[EventMatch, ...]:
     return tuple(part for part in parts(query.pattern) if isinstance(part, EventMatch))
 
 
-def event_inputs(match: EventMatch, query: WindowQuery) -> Iterator[EventInput]:
+def event_inputs(match: EventMatch, query: WindowQuery) -> Iterator[Input | EventInput]:
     """What a MATCH asks of single events: its EVENT patterns, and for PARTITION which events have a key."""
     streams = {window.name: window.stream for window in query.windows}
     events = tuple(declared_events(match.events))
-    consumes = query.consumption is not Consumption.NONE
-    yield from (EventInput(streams[each.window], read_pattern(each, consumes=consumes)) for each in events)
+    for each in events:
+        stream = streams[each.window]
+        if query.consumption is Consumption.NONE:
+            yield EventInput(stream, lowered(each.pattern))
+        else:
+            consuming = consuming_event(each, events)
+            yield EventInput(stream, consuming.pattern)
+            yield from (Input(stream, triple) for triple in consuming.graph(query.key))
     for node in seqs(match.events):
         if node.key is not None:
             for each in events:
@@ -111,11 +120,87 @@ def event_inputs(match: EventMatch, query: WindowQuery) -> Iterator[EventInput]:
                 )
 
 
-def read_pattern(event: DeclaredEvent, *, consumes: bool) -> Pattern:
-    """What an EVENT asks of single events; where it consumes, with all that its blank nodes stand for: those triples are used."""
+@dataclass(frozen=True, slots=True)
+class ConsumingEvent:
+    """An EVENT whose triples are consumed (semantics 4.5): triple patterns and filters.
+
+    Blank nodes are variables, so that all that they stand for is used. ``changing`` are the conditions that may change when triples
+    of the event are consumed, because EXISTS in them reads such triples; ``pattern`` is the EVENT's own without them.
+    """
+
+    pattern: Pattern
+    triples: tuple[TriplePattern, ...]
+    changing: tuple[Expression, ...]
+
+    @property
+    def whole(self) -> Pattern:
+        """The pattern whose solutions over what is left of an event's graph are those that satisfy what may change."""
+        return Filter(Bgp(self.triples), reduce(And, self.changing))
+
+    def graph(self, key: str | None) -> tuple[TriplePattern, ...]:
+        """The triples of an event that decide what may change; a key keeps its name."""
+        read = _read_triples(self.whole) if self.changing else ()
+        return tuple(dict.fromkeys(each for triple in read for each in triples_for(triple, key)))
+
+    def read_by_exists(self) -> Iterator[Pattern]:
+        """The patterns that EXISTS evaluates in what may change, with all that is inside them."""
+        if self.changing:
+            for inner in exists_patterns(self.whole):
+                yield from parts(inner)
+
+
+def consuming_event(event: DeclaredEvent, events: tuple[DeclaredEvent, ...]) -> ConsumingEvent:
+    """An EVENT of a MATCH that consumes; ``events`` are all of it."""
+    consumed = [used for each in events if each.window == event.window for used in _conditions(each)[1]]
+    conditions, triples = _conditions(event)
+    changing = tuple(each for each in conditions if _reads(each, consumed))
+    fixed = [each for each in conditions if each not in changing]
+    pattern = Bgp(triples)
+    return ConsumingEvent(Filter(pattern, reduce(And, fixed)) if fixed else pattern, triples, changing)
+
+
+def _conditions(event: DeclaredEvent) -> tuple[tuple[Expression, ...], tuple[TriplePattern, ...]]:
+    """The conditions and the triple patterns of an EVENT that has nothing else, blank nodes as variables."""
     pattern = lowered(event.pattern)
-    named: Pattern = _named(pattern.pattern) if consumes and isinstance(pattern, Project) else pattern
-    return named
+    inner: Pattern = _named(pattern.pattern if isinstance(pattern, Project) else pattern)
+    conditions: tuple[Expression, ...] = ()
+    while isinstance(inner, Filter):
+        conditions = (*conjuncts(inner.condition), *conditions)
+        inner = inner.pattern
+    assert isinstance(inner, Bgp), "the checks of CONSUME allow nothing else"
+    return conditions, inner.triples
+
+
+def _reads(condition: Expression, consumed: list[TriplePattern]) -> bool:
+    """True if EXISTS in a condition reads triples that may be consumed."""
+    if not has_exists(condition):
+        return False
+    inner = (each for each in exists_patterns(Filter(Bgp(()), condition)))
+    read = [by for pattern in inner for triple in _read_triples(pattern) for by in triples_for(triple)]
+    return any(may_meet(one, other) for one in read for other in consumed)
+
+
+def _read_triples(pattern: Pattern) -> Iterator[TriplePattern]:
+    """The triple patterns and paths that read the graph of an event."""
+    if isinstance(pattern, Graph):
+        return
+    if isinstance(pattern, Bgp):
+        yield from pattern.triples
+    for inner in (*sub_patterns(pattern), *exists_patterns(pattern)):
+        yield from _read_triples(inner)
+
+
+def may_meet(one: TriplePattern, other: TriplePattern) -> bool:
+    """True if some triple may match both."""
+    return not any(
+        isinstance(left, Constant) and isinstance(right, Constant) and left.term != right.term
+        for left, right in zip(nodes_of(one), nodes_of(other), strict=True)
+    )
+
+
+def nodes_of(triple: TriplePattern) -> tuple[object, object, object]:
+    """Subject, predicate and object."""
+    return triple.subject, triple.predicate, triple.object
 
 
 def _named(node: Any) -> Any:
@@ -131,17 +216,10 @@ def _named(node: Any) -> Any:
 
 def key_triples(event: DeclaredEvent, key: Var) -> tuple[TriplePattern, ...]:
     """The triple patterns of an EVENT that contain a key (semantics 1.9)."""
-    return tuple(
-        triple
-        for triple in triple_patterns(event)
-        if key in (triple.subject, triple.predicate, triple.object)
-    )
-
-
-def triple_patterns(event: DeclaredEvent, *, consumes: bool = False) -> tuple[TriplePattern, ...]:
-    """The triple patterns of an EVENT."""
-    found = (part for part in parts(read_pattern(event, consumes=consumes)) if isinstance(part, Bgp))
-    return tuple(triple for bgp in found for triple in bgp.triples)
+    pattern = lowered(event.pattern)
+    if key.name not in in_scope(pattern):
+        return ()
+    return tuple(triple for triple in event_triples(pattern) if key in nodes_of(triple))
 
 
 def window_triples(

@@ -30,7 +30,7 @@ from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_traces import TRACE
 from spaseq.windowed.inputs import Input
 from spaseq.windowed.report import Reported, Reporter
-from spaseq.windowed.timed import Ids, Longs, TimedRows, lasting_changes
+from spaseq.windowed.timed import Ids, Longs, Rows, TimedRows, lasting_changes
 from spaseq.windowed.views import View
 
 _DATE_TIME = NamedNode(XSD + "dateTime")
@@ -64,6 +64,17 @@ def _stacked(parts: Sequence[Arrivals]) -> Arrivals:
     )
 
 
+def whole_triples(source: Input, columns: Mapping[str, Ids], count: int, dictionary: TermDictionary) -> Ids:
+    """The triples that a triple pattern matches, given its solutions."""
+    whole = np.empty((count, 3), np.int32)
+    for place, node in enumerate(source.nodes):
+        if isinstance(node, Var):
+            whole[:, place] = columns[node.name]
+        else:
+            whole[:, place] = cache_of(dictionary).constant(node.term)
+    return whole
+
+
 class LiveTriples(Keeper):
     """All triples that a window may hold, for what is evaluated anew."""
 
@@ -77,12 +88,7 @@ class LiveTriples(Keeper):
 
     def arrive(self, source: Input, ids: Ids, position: Longs, time: Longs) -> None:
         """Take what a triple pattern matches in further events."""
-        whole = np.empty((len(ids), 3), np.int32)
-        for place, node in enumerate(source.nodes):
-            if isinstance(node, Var):
-                whole[:, place] = ids[:, source.names.index(node.name)]
-            else:
-                whole[:, place] = cache_of(self._dictionary).constant(node.term)
+        whole = whole_triples(source, by_name(ids, source.names), len(ids), self._dictionary)
         self._held = _stacked([self._held, Arrivals(whole, position, time)])
 
     def graphs(self, period: Period, first: int, last: int) -> tuple[Arrivals, Longs]:
@@ -110,14 +116,18 @@ def _views(arrivals: Arrivals, owners: Longs, count: int) -> Views:
     ids, owners = arrivals.ids[order], owners[order]
     last = np.ones(len(ids), np.bool_)
     last[:-1] = (owners[1:] != owners[:-1]) | (ids[1:] != ids[:-1]).any(axis=1)
-    ids, owners = ids[last], owners[last]
+    return graphs_of(ids[last], owners[last], count, arrivals.time[order][last])
+
+
+def graphs_of(ids: Ids, owners: Rows, count: int, latest: Longs | None = None) -> Views:
+    """One graph per owner, whose triples stand together; ``latest`` are the times that `timestamp` tells."""
     offsets = np.searchsorted(owners, np.arange(count + 1)).astype(np.int64)
     subjects, predicates, objects = (np.ascontiguousarray(ids[:, place]) for place in range(3))
     nothing = np.zeros(count, np.int64)
     batch = EventBatch(
         subjects, predicates, objects, offsets, nothing, nothing.astype(np.int16), nothing.astype(np.int32)
     )
-    return Views(batch, latest=arrivals.time[order][last])
+    return Views(batch, latest=latest)
 
 
 def graph_triples(knowledge: Knowledge, name: NamedNode, dictionary: TermDictionary) -> Ids:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 
 from spaseq.algebra.event_patterns import Consumption, EventPattern, EventSeq, declared_events, operands
 from spaseq.algebra.expressions import Constant, Var
-from spaseq.algebra.functions import has_exists
 from spaseq.algebra.windows import Landmark, Range, Trigger, Unit
 from spaseq.errors import QueryError, did_you_mean, listed
 from spaseq.languages.rsepql.errors import (
@@ -168,11 +167,7 @@ def _consumable(event: EventClause) -> Iterator[QueryError]:
         if isinstance(element, Triples):
             paths = (triple for triple in element.triples if triple.is_path)
             yield from (NotConsumable(found="a path", event=event.name, span=t.span) for t in paths)
-        elif isinstance(element, FilterClause):
-            # What is consumed would be missing in it, and could make it true.
-            if has_exists(element.condition):
-                yield NotConsumable(found="EXISTS", event=event.name, span=element.span)
-        else:
+        elif not isinstance(element, FilterClause):
             word = type(element).__name__.removesuffix("Clause").upper()
             found = "a group in braces" if word == "UNION" and len(element.groups) == 1 else word  # type: ignore[union-attr]
             yield NotConsumable(found=found, event=event.name, span=element.span)

@@ -11,6 +11,7 @@ import numpy as np
 from spaseq.columnar.growing import GrowingTable
 from spaseq.columnar.row_numbers import KeyIndex, among, keys_of, rows_of
 from spaseq.settings import settings
+from spaseq.temporal.instants import BEFORE_ALL
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.timed import Ids, Longs, Mask, Rows
 
@@ -158,11 +159,12 @@ class Candidates:
         if not len(self.rows) or not len(contexts):
             nothing = np.zeros(0, np.intp)
             return nothing, nothing
-        shared = [name for name in self.contents.names if name in contexts.names]
-        sure = [name for name in shared if name in self.contents.certain and name in contexts.certain]
-        mine = np.column_stack([self._key.astype(np.int32), *(self._column(name) for name in sure)])
-        asked = np.column_stack([contexts.key.astype(np.int32), *(_of(contexts, name) for name in sure)])
-        found, rows = self._in_range(keys_of(mine), keys_of(asked), contexts, None if shared else edge)
+        shared, sure = self._shared(contexts)
+        mine, asked = self._hashed(contexts, sure)
+        order, first, last = self._ranges(keys_of(mine), keys_of(asked), contexts, None if shared else edge)
+        many = np.maximum(last - first, 0)
+        found = np.repeat(np.arange(len(asked)), many)
+        rows = order[first[found] + np.arange(len(found)) - np.repeat(np.cumsum(many) - many, many)]
         fits = np.ones(len(found), np.bool_)
         if len(sure) > 1:  # the keys are hashes
             fits &= (mine[rows] == asked[found]).all(axis=1)
@@ -172,10 +174,31 @@ class Candidates:
                 fits &= (known == 0) | (wanted == 0) | (known == wanted)
         return found[fits], rows[fits]
 
-    def _in_range(
+    def latest(self, contexts: Contexts) -> Longs:
+        """The instant of the last candidate of every context, as far as that is found without looking at others; else before all."""
+        shared, sure = self._shared(contexts)
+        if not len(self.rows) or not len(contexts) or len(sure) < len(shared):
+            return np.full(len(contexts), BEFORE_ALL, np.int64)
+        mine, asked = self._hashed(contexts, sure)
+        order, first, last = self._ranges(keys_of(mine), keys_of(asked), contexts, None)
+        rows = order[np.maximum(last - 1, 0)]
+        there = (last > first) & (mine[rows] == asked).all(axis=1)
+        return np.where(there, self.end[rows], BEFORE_ALL)
+
+    def _shared(self, contexts: Contexts) -> tuple[list[str], list[str]]:
+        """The variables that both have, and those of them that both certainly bind."""
+        shared = [name for name in self.contents.names if name in contexts.names]
+        return shared, [name for name in shared if name in self.contents.certain and name in contexts.certain]
+
+    def _hashed(self, contexts: Contexts, sure: Sequence[str]) -> tuple[Ids, Ids]:
+        """The key and some values of every candidate, and of every context."""
+        mine = np.column_stack([self._key.astype(np.int32), *(self._column(name) for name in sure)])
+        return mine, np.column_stack([contexts.key.astype(np.int32), *(_of(contexts, name) for name in sure)])
+
+    def _ranges(
         self, mine: Longs, asked: Longs, contexts: Contexts, edge: Edge | None
-    ) -> tuple[Rows, Rows]:
-        """The pairs with equal hashes whose event is in the window and between the instants: a range of positions each."""
+    ) -> tuple[Rows, Rows, Rows]:
+        """An order of the candidates, and which range of it has the hash of each context, is in the window and between the instants."""
         distinct, numbers = np.unique(mine, return_inverse=True)
         base = int(self._position[0])
         span = int(self._position[-1]) - base + 2
@@ -200,10 +223,7 @@ class Candidates:
                 high = np.minimum(high, self._place(end, "right"))
                 last = np.searchsorted(places, group * span + np.clip(high - base, 0, span - 1))
             last = np.where(some, last, first)
-        many = np.where(distinct[group] == asked, np.maximum(last - first, 0), 0)
-        found = np.repeat(np.arange(len(asked)), many)
-        nth = np.arange(len(found)) - np.repeat(np.cumsum(many) - many, many)
-        return found, order[first[found] + nth]
+        return order, first, np.where(distinct[group] == asked, last, first)
 
     def _place(self, instants: Longs, side: str) -> Longs:
         """The position of the first candidate that is not before, or is after, each instant."""

@@ -3,64 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from spaseq.algebra.event_patterns import (
     Consumption,
-    DeclaredEvent,
     EventPattern,
     Selected,
-    declared_events,
     seqs,
 )
-from spaseq.algebra.expressions import Constant, Var
-from spaseq.algebra.patterns import Bgp, Pattern, TriplePattern
-from spaseq.algebra.scope import certainly_bound, lowered, visible
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.kernels.cache import cache_of
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.row_numbers import RowNumbers, by_name, id_matrix
+from spaseq.columnar.row_numbers import by_name
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.model.packing import Damaged
 from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.evaluations import Arrived, Period
-from spaseq.windowed.event_contents import Candidates, Contexts, EventContents, any_of
-from spaseq.windowed.event_graphs import EventGraphs
+from spaseq.windowed.event_contents import Candidates, Contexts, any_of
 from spaseq.windowed.event_plan import MatchPlan
 from spaseq.windowed.event_selection import (
     Composites,
-    EventSelection,
     certain_names,
     distinct_composites,
     event_names,
     first_of_equal,
     joined_composites,
     placed_pattern,
+    right_sides,
 )
+from spaseq.windowed.event_sources import EventSources
 from spaseq.windowed.event_traces import TRACE, trace_events, trace_text
-from spaseq.windowed.inputs import ConsumingEvent, EventInput, Input, consuming_event, key_triples
-from spaseq.windowed.timed import NO_END, Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows
+from spaseq.windowed.inputs import EventInput, Input
+from spaseq.windowed.timed import NO_END, Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows, stacked
 from spaseq.windowed.views import View
-
-
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """Where rows come from, and which triples they use."""
-
-    source: Input | EventInput
-    contents: EventContents
-    triples: tuple[TriplePattern, ...] = ()
-    graphs: EventGraphs | None = None
-    """What is left of the events' graphs, where EXISTS depends on it."""
-
-
-_SourceKey: TypeAlias = tuple[int, Input | EventInput, tuple[str, ...], ConsumingEvent | None]
 
 
 class MatchView(View):
@@ -72,6 +52,7 @@ class MatchView(View):
 
     IDS = ("_last_ids",)
     ARRAYS = ("_last_key", "_again")
+    NUMBERS = ("_looks_back",)
     TOGETHER = False
 
     def __init__(
@@ -97,185 +78,141 @@ class MatchView(View):
         if traced:
             self.names = (*self.names, TRACE)
         self._placed = placed_pattern(pattern, iter(range(2**31)))
-        self._dictionary, self._knowledge, self._spread = dictionary, knowledge, key
-        self._keys = RowNumbers(len(self.plan.key))
-        self._sources: dict[_SourceKey, _Source] = {}
-        events = tuple(declared_events(pattern))
-        self._leaves = [self._declared(each, events, windows[each.window]) for each in events]
-        used = dict.fromkeys(each.window for each in events)
-        self._strict: list[_Source] = []
-        self._keyed: dict[str, list[_Source]] = {}
-        for node in seqs(pattern):
-            if node.selected is Selected.STRICT and not self._strict:
-                self._strict = [self._source(windows[window], None, ()) for window in used]
-            if node.key is not None:
-                self._keyed[node.key.name] = [
-                    self._source(windows[each.window], Bgp((triple,)), (node.key.name,))
-                    for each in events
-                    for triple in key_triples(each, node.key)
-                ]
+        self._dictionary = dictionary
+        self._sources = EventSources(
+            pattern, plan.key, windows, dictionary, knowledge, consumes=self._consumes, spread=key
+        )
+        self._leaves = self._sources.leaves
         self._last_key = np.zeros(0, np.int64)
         self._last_ids = np.zeros((0, len(self.names)), np.int32)
         """The solutions of the last evaluation, with their keys."""
         self._again = np.zeros(0, np.int64)
         """The keys that must be looked at again at the next evaluation, because something was consumed."""
-        self._kept_keys = 0
+        self._looks_back = int(plan.looks_back)
+        self._overtakers = [self._leaves[place] for place in right_sides(self._placed, Selected.NEXT)]
+        """Where the right sides of NEXT come from."""
+        self._instants = [*self._overtakers, *(self._leaves[:1] if traced else ())]
+        """The EVENTs on which it depends that solutions are there for good, if none of their events lasts."""
+        self._selective = plan.looks_back and all(node.selected is not Selected.ANY for node in seqs(pattern))
+        """Whether few events fit to each one that comes."""
 
     def parts(self) -> tuple[View, ...]:
         return ()
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
-        yield "keys", self._keys
-        for number, each in enumerate(self._sources.values()):
-            yield f"events{number}", each.contents
-            if each.graphs is not None:
-                yield f"graphs{number}", each.graphs
+        yield from self._sources.keepers()
         yield "references", _References(self)
 
     def check_keys(self) -> None:
         """Every key that is named is there."""
-        named = [self._last_key, self._again, *(each.contents.key for each in self._sources.values())]
-        if any(((keys < 0) | (keys >= len(self._keys))).any() for keys in named):
+        named = [self._last_key, self._again, *(each.key for each in self._sources.contents)]
+        if any(((keys < 0) | (keys >= len(self._sources.keys))).any() for keys in named):
             raise Damaged("a solution of an event has a key that is not there")
+        if self._looks_back not in (0, int(self.plan.looks_back)):
+            raise Damaged("a MATCH is not followed in the way that was saved")
         if len(self._last_key) != len(self._last_ids):
             raise Damaged("the solutions of a MATCH and their keys differ in number")
 
-    # --- what comes in --------------------------------------------------------------------------
-
-    def _declared(
-        self, event: DeclaredEvent, events: tuple[DeclaredEvent, ...], window: tuple[int, str]
-    ) -> _Source:
-        names = tuple(variable.name for variable in visible(lowered(event.pattern)))
-        if not self._consumes:
-            return self._source(window, lowered(event.pattern), names)
-        return self._source(window, None, names, consuming_event(event, events))
-
-    def _source(
-        self,
-        window: tuple[int, str],
-        pattern: Pattern | None,
-        names: tuple[str, ...],
-        consuming: ConsumingEvent | None = None,
-    ) -> _Source:
-        """What matches a pattern, or an EVENT that consumes; without either, the events themselves."""
-        number, stream = window
-        if consuming is not None:
-            pattern = consuming.pattern
-        source = Input(stream) if pattern is None else EventInput(stream, pattern)
-        key = (number, source, names, consuming)
-        if key not in self._sources:
-            triples = () if consuming is None else consuming.triples
-            contents = EventContents(number, names, certainly_bound(source.pattern), len(triples))
-            graphs = None
-            if consuming is not None and consuming.changing:
-                graphs = EventGraphs(stream, consuming, self._spread, self._dictionary, self._knowledge)
-            self._sources[key] = _Source(source, contents, triples, graphs)
-        return self._sources[key]
-
     def arrive(self, stream: str, tables: Mapping[Input | EventInput, MappingTable], events: Arrived) -> None:
         """Take what the events of a stream match."""
-        for each in self._sources.values():
-            if each.source.stream != stream:
-                continue
-            table = (
-                tables[each.source] if isinstance(each.source, EventInput) else MappingTable(events.own, {})
-            )
-            if not len(table):
-                continue
-            contents = each.contents
-            ids = id_matrix(table.columns, contents.names, len(table))
-            key = self._keys.number(id_matrix(table.columns, self.plan.key, len(table))).astype(np.int64)
-            end = events.times[table.events]
-            start = end if table.starts is None else table.starts
-            position, number = events.position[table.events], events.numbers[table.events]
-            triples = self._triples(each, table.columns, len(table))
-            contents.add(ids, triples, position, number, start, end, key)
-            if each.graphs is not None:
-                each.graphs.arrive(tables, events, table.events)
-                self._judge(each, np.unique(number))
-
-    def _judge(self, source: _Source, events: Longs) -> None:
-        """Look which solutions of some events satisfy EXISTS over what is left of them."""
-        assert source.graphs is not None
-        found = source.graphs.solutions(events)
-        assert found.events is not None
-        source.contents.judge(events, found.events, self._triples(source, found.columns, found.size))
-
-    def _triples(self, source: _Source, table: Mapping[str, Ids], count: int) -> Ids:
-        """The triples that solutions use, given as columns."""
-        columns = [np.zeros((count, 0), np.int32)]
-        for triple in source.triples:
-            for node in (triple.subject, triple.predicate, triple.object):
-                if isinstance(node, Var):
-                    columns.append(table[node.name][:, None])
-                else:
-                    assert isinstance(node, Constant)
-                    constant = cache_of(self._dictionary).constant(node.term)
-                    columns.append(np.full((count, 1), constant, np.int32))
-        return np.concatenate(columns, axis=1)
+        self._sources.arrive(stream, tables, events)
 
     # --- what comes out -------------------------------------------------------------------------
 
     def _step(self, period: Period) -> TimedRows:
-        if self.plan.paired:
-            rows = self._paired(period)
+        if self._looks_back and self._lasting(period):
+            # What lasts may begin before an event that came earlier: a solution under NEXT is then not there for good. And what
+            # begins together may leave one after the other: a solution then tells of other events.
+            self._looks_back = 0
+            rows = stacked([self._taken_back(period), self._anew(period)])
+        elif self._looks_back:
+            rows = self._looked_back(period)
         else:
-            keys, at = self._touched(period)
-            found = self._consuming(keys, at, period) if self._consumes else self._choosing(keys, at, period)
-            rows = self._changes(found, period)
-        for each in self._sources.values():
-            window = each.contents.window
-            if self.plan.only_last:
-                each.contents.keep_last(int(period.high[window][-1]))
-            each.contents.forget(int(period.low[window][-1]))
-            if each.graphs is not None:
-                each.graphs.forget(int(period.low[window][-1]))
-        self._forget_keys()
+            rows = self._anew(period)
+        self._sources.forget(period, only_last=self.plan.only_last)
+        moved = self._sources.forget_keys(np.concatenate([self._last_key, self._again]))
+        if moved is not None:
+            self._last_key = moved[self._last_key].astype(np.int64)
+            self._again = moved[self._again].astype(np.int64)
         return rows
 
-    def _paired(self, period: Period) -> TimedRows:
-        """The pairs that appear, each for the events of the right side that come; it is there until the left one leaves."""
-        contents, left = self._leaves[1].contents, self._leaves[0].contents
-        window = contents.window
-        rows = contents.between(contents.seen, int(period.high[window][-1]))
+    def _anew(self, period: Period) -> TimedRows:
+        keys, at = self._touched(period)
+        found = self._consuming(keys, at, period) if self._consumes else self._choosing(keys, at, period)
+        return self._changes(found, period)
+
+    def _looked_back(self, period: Period) -> TimedRows:
+        """The solutions that appear with the last events that come; each is there until its first event leaves."""
+        contents = self._leaves[-1].contents
+        high = int(period.high[contents.window][-1])
+        rows = contents.between(contents.seen, high)
         new = np.arange(rows.start, rows.stop)
-        at = period.entering(window, contents.position[new])
-        seen = period.leaving(window, contents.position[new]) > at
-        new, at = new[seen], at[seen]
-        contents.seen = int(period.high[window][-1])
+        at = period.entering(contents.window, contents.position[new])
+        seen = period.leaving(contents.window, contents.position[new]) > at
+        contents.seen = high
+        return self._ending_with(new[seen], at[seen], period)
+
+    def _ending_with(self, last: Rows, at: Longs, period: Period) -> TimedRows:
+        """The solutions at some evaluations whose last event is one of some, in order, each at its evaluation."""
+        newest, earliest = self._leaves[-1].contents, self._leaves[0].contents
         parts: list[tuple[Composites, Longs, Ids]] = []
-        for first, last in self._portions(contents.key[new]):
-            mine, when = new[first:last], at[first:last]
-            leaves = [self._candidates(self._leaves[0], np.unique(contents.key[mine]), period)]
-            leaves.append(Candidates(contents, mine, period))
-            used = np.full((len(mine), 2), -1, np.intp)
-            used[:, 1] = np.arange(len(mine))
-            right = Composites(
-                np.arange(len(mine)), contents.ids[mine], contents.start[mine], contents.end[mine], used
+        for first, end in self._portions(newest.key[last]):
+            mine, when = last[first:end], at[first:end]
+            selection, leaves = self._sources.selection(
+                np.unique(newest.key[mine]), period, None if self._overtakers else mine
             )
-            contexts = self._contexts(contents.key[mine], when)
-            pairs = EventSelection(leaves, (), {}).partnered(self._placed, contexts, right)
-            until = left.position[leaves[0].rows[pairs.used[:, 0]]]
-            parts.append((replace(pairs, context=when[pairs.context]), until, self._ids(pairs, leaves)))
+            used = np.full((len(mine), len(leaves)), -1, np.intp)
+            used[:, -1] = np.searchsorted(leaves[-1].rows, mine)
+            right = Composites(
+                np.arange(len(mine)), newest.ids[mine], newest.start[mine], newest.end[mine], used
+            )
+            found = selection.partnered(self._placed, self._contexts(newest.key[mine], when), right)
+            until = earliest.position[leaves[0].rows[found.used[:, 0]]]
+            rows = [np.append(each.rows, -1)[found.used[:, at]] for at, each in enumerate(leaves)]
+            traced = replace(found, context=when[found.context], used=np.column_stack(rows))
+            parts.append((traced, until, self._ids(found, leaves)))
         if not parts:
             return no_rows(self.names, self._windows)
-        found = joined_composites([pairs for pairs, _, _ in parts])
+        every = joined_composites([found for found, _, _ in parts])
         until = np.concatenate([each for _, each, _ in parts])
-        # Of simultaneous events that give the same, the last one to leave counts.
-        order = np.argsort(-until, kind="stable")
-        kept = order[first_of_equal(found.take(order))]
+        if self._traced:
+            kept = first_of_equal(every, by_events=True)
+        else:  # of simultaneous events that give the same, the last one to leave counts
+            order = np.argsort(-until, kind="stable")
+            kept = order[first_of_equal(every.take(order))]
         ends = np.full((len(kept), self._windows), NO_END, np.int64)
-        ends[:, window] = until[kept]
+        ends[:, newest.window] = until[kept]
         columns = by_name(np.concatenate([each for _, _, each in parts])[kept], self.names)
-        return TimedRows(columns, np.ones(len(kept), np.int64), period.first + found.context[kept], ends)
+        return TimedRows(columns, np.ones(len(kept), np.int64), period.first + every.context[kept], ends)
+
+    def _lasting(self, period: Period) -> bool:
+        """True if an event that comes lasts, on which it depends whether solutions are there for good."""
+        newest = self._leaves[-1].contents
+        high = int(period.high[newest.window][-1])
+        for each in self._instants:
+            rows = each.contents.between(newest.seen, high)
+            if (each.contents.start[rows] < each.contents.end[rows]).any():
+                return True
+        return False
+
+    def _taken_back(self, period: Period) -> TimedRows:
+        """What was there before some evaluations, and would be there at the first of them, is there no more."""
+        contents = self._leaves[-1].contents
+        before = period.part(0, 1)
+        before = replace(before, high=tuple(np.minimum(high, contents.seen) for high in before.high))
+        rows = contents.between(int(before.low[contents.window][0]), contents.seen)
+        last = np.arange(rows.start, rows.stop)
+        found = self._ending_with(last, np.zeros(len(last), np.int64), before)
+        contents.seen = 0
+        return replace(found, weight=-found.weight)
 
     def _touched(self, period: Period) -> tuple[Longs, Longs]:
         """The keys of which an event that matters comes or leaves, and at which evaluation, in order of key."""
         pairs = [self._again * len(period)]
-        for each in self._sources.values():
-            contents, window = each.contents, each.contents.window
+        for contents in self._sources.contents:
+            window = contents.window
             low, high = period.low[window], period.high[window]
-            if not self.plan.by_last or each is self._leaves[-1]:
+            if not self.plan.by_last or contents is self._leaves[-1].contents:
                 rows = contents.between(contents.seen, int(high[-1]))
                 enter = period.entering(window, contents.position[rows])
                 seen = period.leaving(window, contents.position[rows]) > enter
@@ -293,7 +230,7 @@ class MatchView(View):
         parts = [_Solutions(keys[:0], at[:0], np.zeros(0, np.intp), self._last_ids[:0])]
         for first, last in self._portions(keys):
             every, candidates = self._evaluated(keys[first:last], at[first:last], period)
-            found = distinct_composites(every)
+            found = distinct_composites(every, by_events=self._traced)
             ids = self._ids(found, candidates)
             parts.append(_Solutions(keys[first:last], at[first:last], found.context, ids))
         return _joined(parts)
@@ -302,12 +239,12 @@ class MatchView(View):
         """Cut a list of keys so that not too many candidates are looked at together."""
         if not len(keys):
             return
-        if self.plan.only_last:
+        if self.plan.only_last or self._selective:
             yield 0, len(keys)
             return
         many = np.ones(len(keys), np.int64)
-        for each in self._sources.values():
-            held = np.bincount(each.contents.key[: len(each.contents)], minlength=len(self._keys))
+        for each in self._sources.contents:
+            held = np.bincount(each.key[: len(each)], minlength=len(self._sources.keys))
             many += held[keys]
         group = np.cumsum(many) // settings().reevaluated_triples
         bounds = [0, *(np.flatnonzero(np.diff(group)) + 1).tolist(), len(keys)]
@@ -326,8 +263,8 @@ class MatchView(View):
         unfinished = [keys[:0]]
         while len(active):
             found, candidates = self._evaluated(active, following, period)
-            self._consume(found, candidates)
-            chosen = distinct_composites(found)
+            self._sources.consume(found, candidates)
+            chosen = distinct_composites(found, by_events=self._traced)
             parts.append(_Solutions(active, following, chosen.context, self._ids(chosen, candidates)))
             # What was used is gone at the evaluation after this one, where something else may take its place.
             open_still = any_of(found.context, len(active))
@@ -346,7 +283,7 @@ class MatchView(View):
     def _settle(self, newest: Candidates, keys: Longs, at: Longs, found: Mask, period: Period) -> Mask:
         """Drop the events of the last EVENT for which nothing was found; gives the keys that have others of them left."""
         contents, window = newest.contents, newest.contents.window
-        place = np.full(len(self._keys), -1, np.int64)
+        place = np.full(len(self._sources.keys), -1, np.int64)
         place[keys] = np.arange(len(keys))
         mine = place[contents.key[newest.rows]]
         there = contents.position[newest.rows] < period.high[window][at[mine]]
@@ -355,12 +292,7 @@ class MatchView(View):
 
     def _evaluated(self, keys: Longs, at: Longs, period: Period) -> tuple[Composites, list[Candidates]]:
         """The solutions for some keys, each at one evaluation, in every way to make one; and what they were chosen from."""
-        wanted = np.unique(keys)
-        every = {id(each): self._candidates(each, wanted, period) for each in self._sources.values()}
-        leaves = [every[id(each)] for each in self._leaves]
-        strict = [every[id(each)] for each in self._strict]
-        keyed = {name: [every[id(each)] for each in several] for name, several in self._keyed.items()}
-        selection = EventSelection(leaves, strict, keyed)
+        selection, leaves = self._sources.selection(np.unique(keys), period)
         return selection.solutions(self._placed, self._contexts(keys, at)), leaves
 
     def _contexts(self, keys: Longs, at: Longs) -> Contexts:
@@ -386,34 +318,10 @@ class MatchView(View):
     def event_serials(self) -> Iterator[Longs]:
         """The serial numbers of the events that solutions may tell."""
         if self._traced:
-            yield from (each.contents.event[: len(each.contents)] for each in self._sources.values())
+            yield from (each.event[: len(each)] for each in self._sources.contents)
             for trace in np.unique(self._last_ids[:, -1]):
                 found = trace_events(self._dictionary.ntriples(int(trace)))
                 yield np.array([serial for _, serial in found], np.int64)
-
-    def _candidates(self, source: _Source, keys: Longs, period: Period) -> Candidates:
-        return Candidates(source.contents, source.contents.of_keys(keys), period)
-
-    def _consume(self, found: Composites, leaves: list[Candidates]) -> None:
-        """Take away what solutions used, and what else is made of the same triples of the same events (semantics 4.5)."""
-        used: dict[int, list[tuple[Longs, Ids]]] = {}
-        for at, (leaf, candidates) in enumerate(zip(self._leaves, leaves, strict=True)):
-            rows = np.unique(found.used[:, at])
-            rows = candidates.rows[rows[rows >= 0]]
-            for first in range(0, leaf.contents.triples.shape[1], 3):
-                triples = leaf.contents.triples[rows, first : first + 3]
-                used.setdefault(leaf.contents.window, []).append((leaf.contents.event[rows], triples))
-        for source in {id(each): each for each in self._leaves}.values():
-            several = used.get(source.contents.window, [])
-            if not several:
-                continue
-            event = np.concatenate([each for each, _ in several])
-            triples = np.concatenate([each for _, each in several])
-            events = np.unique(event)
-            source.contents.consume(events, event, triples)
-            if source.graphs is not None:
-                source.graphs.consume(events, event, triples)
-                self._judge(source, events)
 
     def _changes(self, found: _Solutions, period: Period) -> TimedRows:
         """What appears and what is taken back where the solutions of some keys are made anew."""
@@ -427,7 +335,7 @@ class MatchView(View):
         if self._consumes:
             until = found.at + 1
         starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        begins = np.full(len(self._keys), 0 if self._consumes else len(period), np.int64)
+        begins = np.full(len(self._sources.keys), 0 if self._consumes else len(period), np.int64)
         if not self._consumes:
             begins[keys[starts]] = at[starts]
         since, over = found.at[found.context], until[found.context]
@@ -440,21 +348,6 @@ class MatchView(View):
         self._last_ids = np.concatenate([self._last_ids[~old], found.ids[~gone]])
         self._last_key = np.concatenate([self._last_key[~old], found.keys[found.context][~gone]])
         return lasting_changes(by_name(every, self.names), weight, when + period.first, self._windows)
-
-    def _forget_keys(self) -> None:
-        """Drop the keys of which there is no event, when they may be half of all."""
-        if not self.plan.key or len(self._keys) <= 2 * self._kept_keys + settings().forgotten_keys:
-            return
-        kept = np.zeros(len(self._keys), np.bool_)
-        kept[self._last_key] = kept[self._again] = True
-        for each in self._sources.values():
-            kept[each.contents.key[: len(each.contents)]] = True
-        moved = self._keys.keep(kept)
-        self._last_key = moved[self._last_key].astype(np.int64)
-        self._again = moved[self._again].astype(np.int64)
-        for each in self._sources.values():
-            each.contents.renumber(moved)
-        self._kept_keys = len(self._keys)
 
 
 class _References(Keeper):

@@ -44,8 +44,8 @@ class MatchPlan:
     """Of either EVENT only the last events matter."""
     joined: bool = False
     """Joins of views follow it."""
-    paired: bool = False
-    """It pairs the events of one window, so that it is enough to look back from each one that comes."""
+    looks_back: bool = False
+    """A solution comes with its last event and lasts until its first one leaves: it is enough to look back from each one that comes."""
 
 
 def match_plan(pattern: EventPattern, query: WindowQuery) -> MatchPlan:
@@ -60,18 +60,23 @@ def match_plan(pattern: EventPattern, query: WindowQuery) -> MatchPlan:
         and pattern.absent is None
         and _of_two(pattern)
     )
-    joined = consumption is Consumption.NONE and _is_plain(pattern)
-    paired = joined and by_last and _is_pair(pattern) and not _is_counted(pattern, query)
-    settled = by_last and _of_two(pattern) and not (consumption is not Consumption.NONE and _changes(pattern))
-    return MatchPlan(key, reason, by_last, settled, only_last, joined and not paired, paired)
+    none = consumption is Consumption.NONE
+    looks_back = none and by_last and _is_chain(pattern) and not _is_counted(pattern, query)
+    joined = none and _is_plain(pattern) and not (looks_back and _is_pair(pattern))
+    settled = by_last and _of_two(pattern) and not (not none and _changes(pattern))
+    return MatchPlan(key, reason, by_last, settled, only_last, joined, looks_back)
 
 
 def match_facts(query: WindowQuery) -> Iterator[str]:
     """How every SEQ of every MATCH is followed."""
     for match in matches(query):
         plan = match_plan(match.events, query)
-        if plan.joined or plan.paired:
+        if plan.joined or (plan.looks_back and _is_plain(match.events)):
             how = "a join over time that follows events as they come and leave"
+        elif plan.looks_back:
+            how = "looked for when its last event comes, and there until its first one leaves"
+            if any(seq.selected is Selected.NEXT for seq in seqs(match.events)):
+                how += "; made anew once an event comes that lasts"
         elif plan.only_last:
             how = "only the last events of either side are kept"
         elif plan.key:
@@ -104,6 +109,17 @@ def _by_last(pattern: EventPattern) -> bool:
         or (isinstance(node, EventSeq) and not isinstance(node.absent, (DeclaredEvent, NoneType)))
         for node in _nodes(pattern)
     )
+
+
+def _is_chain(pattern: EventPattern) -> bool:
+    """True if only events between the first and the last one of a solution have a say in it: they leave after the first."""
+    match pattern:
+        case EventSeq(
+            left, DeclaredEvent(), Selected.ANY | Selected.NEXT | Selected.STRICT | Selected.PARTITION
+        ):
+            return isinstance(left, DeclaredEvent) or _is_chain(left)
+        case _:
+            return False
 
 
 def _is_pair(pattern: EventPattern) -> bool:

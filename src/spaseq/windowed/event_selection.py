@@ -24,6 +24,7 @@ from spaseq.algebra.event_patterns import (
 )
 from spaseq.algebra.scope import certainly_bound, lowered, visible
 from spaseq.columnar.row_numbers import keys_of, numbered
+from spaseq.temporal.instants import BEFORE_ALL
 from spaseq.windowed.event_contents import Candidates, Contexts, Edge, any_of
 from spaseq.windowed.timed import Ids, Longs, Mask, Rows
 
@@ -62,14 +63,15 @@ def joined_composites(parts: Sequence[Composites]) -> Composites:
     )
 
 
-def distinct_composites(found: Composites) -> Composites:
-    """Every solution once: they are a set of values with their time."""
-    return found.take(first_of_equal(found))
+def distinct_composites(found: Composites, *, by_events: bool) -> Composites:
+    """Every solution once: they are a set of values with their time. With ``by_events`` that of the first events."""
+    return found.take(first_of_equal(found, by_events=by_events))
 
 
-def first_of_equal(found: Composites) -> Rows:
-    """The first of equal solutions of a context, in order."""
-    order = np.lexsort((found.end, found.start, *found.ids.T, found.context))
+def first_of_equal(found: Composites, *, by_events: bool = False) -> Rows:
+    """The first of equal solutions of a context, in order; with ``by_events`` that of the first events."""
+    events = found.used.T[::-1] if by_events else ()
+    order = np.lexsort((*events, found.end, found.start, *found.ids.T, found.context))
     fresh = np.ones(len(order), np.bool_)
     one, other = order[1:], order[:-1]
     fresh[1:] = (found.context[one] != found.context[other]) | (found.ids[one] != found.ids[other]).any(
@@ -109,6 +111,9 @@ class EventSelection:
 
     def solutions(self, placed: PlacedPattern, contexts: Contexts) -> Composites:
         """The solutions of a pattern, one for every way to make one."""
+        if contexts.after is not None and not _takes_after(placed.pattern):
+            found = self.solutions(placed, replace(contexts, after=None))
+            return found.take(found.end > contexts.after[found.context])
         match placed.pattern:
             case DeclaredEvent():
                 return self._single(placed, contexts)
@@ -168,7 +173,8 @@ class EventSelection:
     def partnered(self, placed: PlacedPattern, contexts: Contexts, right: Composites) -> Composites:
         """The same, given the solutions of the right side."""
         first, second = placed.sides
-        left = self.solutions(first, _below(contexts, right, second, first))
+        below = _below(contexts, right, second, first)
+        left = self.solutions(first, replace(below, after=self._earliest(placed, contexts, right)))
         after = right.take(left.context)
         pairs = _merged(placed, replace(left, context=after.context), after, left.start, after.end)
         kept = ~self._interrupted(placed, contexts, pairs, left.end, after.start)
@@ -182,20 +188,16 @@ class EventSelection:
             case Selected.RECENT:
                 return pairs.take(_chosen(left, after, len(right), earliest=False))
             case Selected.NEXT:
-                blocked = _between(left, first, right, second, left.end, after.start, after.context)
-                return pairs.take(~blocked)
-            case Selected.STRICT:
-                return pairs.take(
-                    ~self._crossed(self._windows, placed, contexts, pairs, left.end, after.start)
-                )
-            case Selected.PARTITION:
-                assert placed.pattern.key is not None
-                key = placed.pattern.key.name
-                if key not in placed.names:  # an event that must not be there does not bind it
-                    return pairs
-                bound = pairs.ids[:, placed.names.index(key)] != 0
-                crossed = self._crossed(self._keyed[key], placed, contexts, pairs, left.end, after.start)
-                return pairs.take(~(crossed & bound))
+                return pairs.take(~self._overtaken(placed, contexts, left, after))
+            case Selected.STRICT | Selected.PARTITION:
+                asked = Contexts(
+                    contexts.at[pairs.context], contexts.key[pairs.context], after.start,
+                    placed.names, pairs.ids, placed.certain, left.end,
+                )  # fmt: skip
+                crossed = _crossed(self._breaking(placed), asked)
+                if placed.pattern.key is not None and placed.pattern.key.name in placed.names:
+                    crossed &= pairs.ids[:, placed.names.index(placed.pattern.key.name)] != 0
+                return pairs.take(~crossed)
             case _:
                 assert_never(placed.pattern.selected)
 
@@ -207,27 +209,93 @@ class EventSelection:
         """Which pairs have something between them that must not be there."""
         if placed.absent is None or not len(pairs):
             return np.zeros(len(pairs), np.bool_)
-        absent = self.solutions(placed.absent, contexts)
+        absent = self.solutions(placed.absent, replace(contexts, after=None))
         return _between(pairs, placed, absent, placed.absent, after, before, pairs.context, whole=True)
 
-    def _crossed(
-        self,
-        events: Sequence[Candidates],
-        placed: PlacedPattern,
-        contexts: Contexts,
-        pairs: Composites,
-        after: Longs,
-        before: Longs,
+    def _breaking(self, placed: PlacedPattern) -> Sequence[Candidates]:
+        """The events that break a SEQ under STRICT or PARTITION if they lie between its sides."""
+        assert isinstance(placed.pattern, EventSeq)
+        key = placed.pattern.key
+        if key is None:
+            return self._windows
+        # A key that only an event under NOT binds sets nothing apart.
+        return self._keyed[key.name] if key.name in placed.names else ()
+
+    def _overtaken(
+        self, placed: PlacedPattern, contexts: Contexts, left: Composites, after: Composites
     ) -> Mask:
-        """Which pairs have an event between them; ``events`` are those that count."""
+        """For which pairs the right side has a solution that starts between them and is compatible with the left one (NEXT)."""
+        first, second = placed.sides
+        if not self._by_instants(second):
+            every = self.solutions(second, replace(contexts, after=None))
+            return _between(left, first, every, second, left.end, after.start, after.context)
+        names = tuple(name for name in second.names if name in first.names or name in contexts.names)
+        ids = np.zeros((len(left), len(names)), np.int32)
+        for at, name in enumerate(names):
+            if name in contexts.names:
+                ids[:, at] = contexts.ids[after.context, contexts.names.index(name)]
+            if name in first.names:
+                own = left.ids[:, first.names.index(name)]
+                ids[:, at] = np.where(own != 0, own, ids[:, at])
         asked = Contexts(
-            contexts.at[pairs.context], contexts.key[pairs.context], before,
-            placed.names, pairs.ids, placed.certain, after,
+            contexts.at[after.context], contexts.key[after.context], after.start,
+            names, ids, first.certain | contexts.certain, left.end,
         )  # fmt: skip
-        found = np.zeros(len(pairs), np.bool_)
-        for each in events:
-            found |= any_of(each.pairs(asked)[0], len(pairs))
-        return found
+        assert second.place is not None
+        return _crossed([self._leaves[second.place]], asked)
+
+    def _by_instants(self, placed: PlacedPattern) -> bool:
+        """True for a single EVENT none of whose events lasts."""
+        return placed.place is not None and self._leaves[placed.place].instants
+
+    def _earliest(self, placed: PlacedPattern, contexts: Contexts, right: Composites) -> Longs | None:
+        """After which instant partners must end, for each solution of the right side: what breaks SEQ is not between them.
+
+        All pairs that remain are looked at nevertheless: this only spares looking at every event of the window.
+        """
+        assert isinstance(placed.pattern, EventSeq)
+        first, second = placed.sides
+        match placed.pattern.selected:
+            case Selected.STRICT | Selected.PARTITION:
+                breaking, names = self._breaking(placed), second.names
+            case Selected.NEXT if self._by_instants(second):
+                assert second.place is not None
+                breaking = [self._leaves[second.place]]
+                names = tuple(name for name in second.names if name in first.names or name in contexts.names)
+                if not first.certain | contexts.certain >= set(names):
+                    return None
+            case _:
+                return None
+        key = placed.pattern.key
+        if key is not None and key.name not in second.certain:
+            return None
+        asked = Contexts(
+            contexts.at[right.context],
+            contexts.key[right.context],
+            right.start,
+            names if key is None else (key.name,),
+            right.ids[:, [second.names.index(name) for name in (names if key is None else (key.name,))]],
+            second.certain,
+        )
+        latest = [each.latest(asked) for each in breaking]
+        found: Longs = np.max(latest, axis=0) if latest else np.full(len(right), BEFORE_ALL, np.int64)
+        return np.where(found == BEFORE_ALL, BEFORE_ALL, found - 1)
+
+
+def _takes_after(pattern: EventPattern) -> bool:
+    """True if the solutions that end after an instant need no others to be found."""
+    taking = (Selected.ANY, Selected.STRICT, Selected.PARTITION)
+    return isinstance(pattern, DeclaredEvent) or (
+        isinstance(pattern, EventSeq) and pattern.selected in taking
+    )
+
+
+def _crossed(events: Sequence[Candidates], between: Contexts) -> Mask:
+    """For which contexts there is an event."""
+    found = np.zeros(len(between), np.bool_)
+    for each in events:
+        found |= any_of(each.pairs(between)[0], len(between))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +337,16 @@ def placed_pattern(pattern: EventPattern, places: Iterator[int]) -> PlacedPatter
             assert_never(pattern)
     names, certain = event_names(pattern), certain_names(pattern)
     return PlacedPattern(pattern, parts, absent, place, names, certain, event_names(pattern, absent=True))
+
+
+def right_sides(placed: PlacedPattern, selected: Selected) -> Iterator[int]:
+    """The places of the single events that stand to the right of SEQ under a policy."""
+    if isinstance(placed.pattern, EventSeq) and placed.pattern.selected is selected:
+        place = placed.sides[1].place
+        if place is not None:
+            yield place
+    for part in placed.parts:
+        yield from right_sides(part, selected)
 
 
 def _below(contexts: Contexts, right: Composites, second: PlacedPattern, first: PlacedPattern) -> Contexts:

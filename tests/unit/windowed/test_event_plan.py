@@ -11,6 +11,7 @@ from spaseq.planner.distribution import RouteUnit
 
 BY_K = "made anew for the values of ?k of which an event comes or leaves"
 JOINED = "a join over time that follows events as they come and leave"
+LOOKED = "looked for when its last event comes, and there until its first one leaves"
 ALWAYS = "made anew whenever an event comes or leaves, because "
 EVENTS = (
     "EVENT ON :w { ?k :p ?x } AS A EVENT ON :w { ?k :q ?y } AS B EVENT ON :w { ?y :r ?z } AS C "
@@ -41,21 +42,23 @@ def followed(match: str, tail: str = "") -> list[str]:
         ("A SEQ B", "", JOINED),
         ("A SEQ RECENT B", "", BY_K),
         ("A SEQ CHRONOLOGICAL B", "CONSUME CHRONOLOGICAL", f"{BY_K}; what it uses is consumed"),
-        ("A SEQ NEXT B", "", BY_K),
-        ("A SEQ PARTITION ?k B", "", BY_K),
-        ("A SEQ NOT B SEQ A", "", BY_K),
+        ("A SEQ NEXT B", "", f"{LOOKED}; made anew once an event comes that lasts"),
+        ("A SEQ PARTITION ?k B", "", LOOKED),
+        ("A SEQ NOT B SEQ A", "", LOOKED),
         ("A SEQ C", "", JOINED),
         ("A SEQ NAIVE C", "", "only the last events of either side are kept"),
         ("A SEQ NAIVE C", "CONSUME RECENT", f"{ALWAYS}no variable is bound by every EVENT of it; what it uses is consumed"),
         ("A SEQ RECENT C", "", f"{ALWAYS}no variable is bound by every EVENT of it"),
         ("A SEQ D", "", JOINED),
         ("FIRST A SEQ B", "", f"{ALWAYS}FIRST compares all events"),
-        ("A SEQ STRICT B", "", f"{ALWAYS}SEQ STRICT compares all events"),
+        ("A SEQ STRICT B", "", LOOKED),
+        ("A SEQ STRICT B", "CONSUME RECENT", f"{ALWAYS}SEQ STRICT compares all events; what it uses is consumed"),
+        ("A SEQ NEXT (B SEQ A)", "", BY_K),
     ],
 )  # fmt: skip
 def test_explain_says_how_a_seq_is_followed(match: str, tail: str, how: str) -> None:
-    """By key, by joins, by the last events alone, or anew, with the reason."""
-    assert followed(match, tail) == [f"{match}: {how}"]
+    """By key, by joins, by looking back, by the last events alone, or anew, with the reason."""
+    assert followed(match, tail)[0] == f"{match}: {how}"
 
 
 def test_every_seq_of_a_match_has_its_line() -> None:

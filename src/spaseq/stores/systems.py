@@ -31,7 +31,7 @@ class StoreError(SpaseqError, OSError):
 _VARIABLES: Final = (
     "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_EC2_METADATA_DISABLED", "AZURE_STORAGE_KEY",
-    "GOOGLE_APPLICATION_CREDENTIALS",
+    "AZURE_STORAGE_SERVICE_ENDPOINT", "GOOGLE_APPLICATION_CREDENTIALS", "STORAGE_EMULATOR_HOST",
 )  # fmt: skip
 """Variables of the environment that say how stores are reached."""
 _adopted: set[str] = set()
@@ -98,13 +98,35 @@ def _connected(root: str, _access: tuple[str | None, ...]) -> Any:
                 endpoint_override=host, scheme=kind or "https", region=region or "us-east-1"
             )
         case "gs":
+            if emulator := os.environ.get("STORAGE_EMULATOR_HOST"):
+                kind, _, host = emulator.rpartition("://")
+                return fs.GcsFileSystem(anonymous=True, scheme=kind or "http", endpoint_override=host)
             return fs.GcsFileSystem()
         case "abfss":
-            account = authority.partition("@")[2].partition(".")[0]
-            return fs.AzureFileSystem(account, account_key=os.environ.get("AZURE_STORAGE_KEY"))
+            account, _, domain = authority.partition("@")[2].partition(".")
+            return fs.AzureFileSystem(
+                account, account_key=os.environ.get("AZURE_STORAGE_KEY"), **_azure_services(domain)
+            )
         case _:
             host, _, port = authority.partition(":")
             return fs.HadoopFileSystem(host or "default", int(port or 0))
+
+
+def _azure_services(domain: str) -> dict[str, str]:
+    """Where the services of an account are: ``dfs.core.windows.net`` or another cloud, or at one address."""
+    if endpoint := os.environ.get("AZURE_STORAGE_SERVICE_ENDPOINT"):
+        kind, _, host = endpoint.rstrip("/").rpartition("://")
+        kind = kind or "https"
+        return {
+            "blob_storage_authority": host,
+            "dfs_storage_authority": host,
+            "blob_storage_scheme": kind,
+            "dfs_storage_scheme": kind,
+        }
+    cloud = domain.removeprefix("dfs.").removeprefix("blob.")
+    if not cloud:
+        return {}
+    return {"blob_storage_authority": f".blob.{cloud}", "dfs_storage_authority": f".dfs.{cloud}"}
 
 
 class asking:  # noqa: N801 - used as a statement

@@ -88,14 +88,20 @@ def window_distribution(query: WindowQuery) -> WindowDistribution:
 
 
 def _candidates(query: WindowQuery) -> tuple[str, ...]:
-    """The variables that stand as subject or object in patterns over windows, those of most patterns first."""
+    """The variables that stand as subject or object in patterns over windows: those of GROUP BY, then those of most patterns first.
+
+    Aggregates need a variable of their GROUP BY, so what stands against that one says most.
+    """
     counted = Counter(
         name for triple in _triples(query.pattern, query.default_windows, query) for name in _ends(triple)
     )
     for match in matches(query):
         for event in declared_events(match.events):
             counted.update(sorted(certainly_bound(lowered(event.pattern))))
-    return tuple(name for name, _ in counted.most_common() if not name.startswith("_:"))
+    names = [name for name, _ in counted.most_common() if not name.startswith("_:")]
+    groups = (part for part in parts(query.pattern) if isinstance(part, Group))
+    grouped = {key.name for group in groups for key, value in group.keys if key == value}
+    return tuple(sorted(names, key=lambda name: name not in grouped))
 
 
 def _ends(triple: TriplePattern) -> tuple[str, ...]:

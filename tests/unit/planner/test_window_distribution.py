@@ -76,6 +76,14 @@ def test_what_depends_on_other_values_keeps_a_query_on_one_worker(where: str, re
     assert reason in found.reason
 
 
+def test_an_aggregate_is_told_what_its_group_lacks() -> None:
+    """A rolling average per sensor goes by the values of readings, of which some patterns know no sensor."""
+    where = "WINDOW :w { ?reading :sensor ?sensor ; :value ?v }"
+    found = distribution(where, "SELECT ?sensor (AVG(?v) AS ?mean)", "GROUP BY ?sensor", window=SLIDING)
+    assert (found.unit, found.variables) == (RouteUnit.EVALUATION, ())
+    assert "`?reading <http://ex.org/value> ?v` reads a window, and not by ?sensor" in found.reason
+
+
 def test_triples_of_the_background_may_stand_for_those_of_a_window() -> None:
     """A default graph of both has solutions without any event, which all workers would report."""
     text = "SELECT * FROM STREAM <http://ex.org/s> [RANGE 9s] {} WHERE {{ ?k <http://ex.org/p> ?x }}"

@@ -63,8 +63,9 @@ def _names(query: RsepqlQuery) -> Iterator[QueryError]:
     """Each window has one name, each stream stands once in FROM STREAM, each named window is used."""
     windows: dict[object, StreamClause] = {}
     streams: set[object] = set()
-    graphs = (clause.name for clause, _ in clauses(query.query) if isinstance(clause, GraphClause))
-    used = {name.term for name in graphs if isinstance(name, Constant)}
+    read = [clause for clause, _ in clauses(query.query) if isinstance(clause, GraphClause)]
+    used = {clause.name.term for clause in read if isinstance(clause.name, Constant)}
+    unclear = any(clause.window and isinstance(clause.name, Var) for clause in read)  # an error by itself
     used |= {event.iri.term for event in query.events}
     for clause in query.streams:
         name = clause.window_name
@@ -74,7 +75,7 @@ def _names(query: RsepqlQuery) -> Iterator[QueryError]:
             yield WindowDeclaredTwice(name=shown(name), span=name.span)
         elif name is not None:
             windows[name.term] = clause
-            if name.term not in used:
+            if name.term not in used and not unclear:
                 yield UnusedWindow(name=shown(name), span=name.span)
         if clause.name is None:
             streams.add(clause.iri.term)

@@ -30,7 +30,16 @@ from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.needs import parts
 from spaseq.errors import LimitReached
 from spaseq.intervals.build import IntervalBuilder
-from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, Ids, IntervalRows, SolutionSet, no_rows, stacked
+from spaseq.intervals.interval_rows import (
+    LAST,
+    NEVER_ENDED,
+    Ids,
+    IntervalRows,
+    Longs,
+    SolutionSet,
+    no_rows,
+    stacked,
+)
 from spaseq.intervals.schema import selected
 from spaseq.intervals.solution_views import NewOccurrences, SolutionView, TimeStep
 from spaseq.intervals.timed_expressions import TimedEvaluator
@@ -110,6 +119,48 @@ class RuleProduction(Keeper):
         }
 
 
+class ProducedCounts(Keeper):
+    """How many occurrences all rules have produced at every instant that is not over; too many at one are an error (semantics 2.7)."""
+
+    ARRAYS = ("_instants", "_many")
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._instants = np.zeros(0, np.int64)
+        self._many = np.zeros(0, np.int64)
+
+    def add(self, rows: IntervalRows, stratum: Stratum) -> None:
+        """Count what the rules of a stratum have produced."""
+        if not len(rows):
+            return
+        found, many = np.unique(rows.end, return_counts=True)
+        self._instants, place = np.unique(np.concatenate([self._instants, found]), return_inverse=True)
+        before, self._many = self._many, np.zeros(len(self._instants), np.int64)
+        np.add.at(self._many, place.reshape(-1), np.concatenate([before, many]))
+        if self._many.max() > self._limit:
+            instant = int(self._instants[self._many.argmax()])
+            raise refusal(stratum.rules, f"more than {self._limit:,} occurrences", instant)
+
+    def over(self, horizon: int) -> tuple[Longs, Longs]:
+        """The instants that are over, but for the background, and how many each had; they are forgotten."""
+        past = self._instants < horizon
+        done = past & (self._instants != NEVER_ENDED)
+        found = self._instants[done], self._many[done]
+        self._instants, self._many = self._instants[~past], self._many[~past]
+        return found
+
+
+def refusal(rules: Sequence[int], what: str, instant: int) -> LimitReached:
+    """The error that ends a run whose rules, by their numbers from 0, produce too much."""
+    names = ", ".join(str(number + 1) for number in rules)
+    who = f"rules {names} produce" if len(rules) > 1 else f"rule {names} produces"
+    when = "in the background" if instant == NEVER_ENDED else f"at {format_instant(instant)}"
+    return LimitReached(
+        f"{who} {what} {when}: does it feed itself without end? If not, raise the limit "
+        "(`rule_limit=`; for rounds SPASEQ_SETTINGS=rule_rounds=…)"
+    )
+
+
 class StratumClosure(Keeper):
     """The rules of one stratum."""
 
@@ -120,9 +171,9 @@ class StratumClosure(Keeper):
         builder: IntervalBuilder,
         dictionary: TermDictionary,
         evaluator: TimedEvaluator,
-        limit: int,
+        counts: ProducedCounts,
     ) -> None:
-        self._stratum, self._limit = stratum, limit
+        self._stratum, self._counts = stratum, counts
         self.rules = [
             RuleProduction(number, rules[number], builder.build(rules[number].pattern), dictionary, evaluator)
             for number in stratum.rules
@@ -157,23 +208,23 @@ class StratumClosure(Keeper):
         new = self.inputs.of(given, produced)
         if not self._stratum.recursive:
             found = self._round(new, horizon)
-            self._check([produced, found])
+            self._counts.add(found, self._stratum)
             return found
         if horizon == NEVER_ENDED or not self._by_instant:
-            return self._fixpoint(new, produced, min(self._earliest(new), horizon), horizon)
+            return self._fixpoint(new, min(self._earliest(new), horizon), horizon)
         parts = []
         instants = np.unique(np.concatenate([rows.end for rows in new.values()] or [np.zeros(0, np.int64)]))
         for instant in instants.tolist():
             own = {triple: rows.take(rows.end == instant) for triple, rows in new.items()}
-            parts.append(self._fixpoint(own, produced, instant, instant))
+            parts.append(self._fixpoint(own, instant, instant))
         return stacked(parts, PLACES)
 
     @staticmethod
     def _earliest(new: Given) -> int:
         return min((int(rows.end.min()) for rows in new.values() if len(rows)), default=LAST)
 
-    def _fixpoint(self, new: Given, produced: IntervalRows, first: int, horizon: int) -> IntervalRows:
-        """Rounds until nothing new is produced, beside what the strata before have produced."""
+    def _fixpoint(self, new: Given, first: int, horizon: int) -> IntervalRows:
+        """Rounds until nothing new is produced."""
         parts: list[IntervalRows] = []
         rounds = 0
         while True:
@@ -182,7 +233,10 @@ class StratumClosure(Keeper):
             if not len(found):
                 break
             parts.append(found)
-            self._check([produced, *parts], rounds)
+            self._counts.add(found, self._stratum)
+            if self._invents and rounds > settings().rule_rounds:
+                instant, what = int(found.end[-1]), f"ever new terms, after {rounds - 1:,} rounds"
+                raise refusal(self._stratum.rules, what, instant)
             new = self.inputs.of({}, found)
         self._seen.forget(horizon)
         return stacked(parts, PLACES)
@@ -191,25 +245,6 @@ class StratumClosure(Keeper):
         self.inputs.feed(new)
         current = TimeStep(horizon)
         return self._seen.new(stacked([rule.step(current) for rule in self.rules], PLACES), horizon)
-
-    def _check(self, found: Sequence[IntervalRows], rounds: int = 0) -> None:
-        """Refuse to go on without end; the last rows found are of this stratum."""
-        if sum(map(len, found)) > self._limit:
-            instants, many = np.unique(np.concatenate([rows.end for rows in found]), return_counts=True)
-            if many.max() > self._limit:
-                self._refuse(int(instants[many.argmax()]), f"more than {self._limit:,} occurrences")
-        if self._invents and rounds > settings().rule_rounds:
-            self._refuse(int(found[-1].end[-1]), f"ever new terms, after {rounds - 1:,} rounds")
-
-    def _refuse(self, instant: int, what: str) -> None:
-        several = len(self._stratum.rules) > 1
-        names = ", ".join(str(number + 1) for number in self._stratum.rules)
-        who = f"rules {names} produce" if several else f"rule {names} produces"
-        when = "in the background" if instant == NEVER_ENDED else f"at {format_instant(instant)}"
-        raise LimitReached(
-            f"{who} {what} {when}: does it feed itself without end? If not, raise the limit "
-            "(`rule_limit=`; for rounds SPASEQ_SETTINGS=rule_rounds=…)"
-        )
 
 
 def by_instant(stratum: Stratum, rules: Sequence[Rule]) -> bool:

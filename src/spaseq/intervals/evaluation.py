@@ -15,8 +15,16 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import by_name
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.build import IntervalBuilder, ordered_by
-from spaseq.intervals.closure import PLACES, Given, Inputs, StratumClosure, by_instant
-from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, IntervalRows, distinct_rows, no_rows, stacked
+from spaseq.intervals.closure import PLACES, Given, Inputs, ProducedCounts, StratumClosure, by_instant
+from spaseq.intervals.interval_rows import (
+    LAST,
+    NEVER_ENDED,
+    IntervalRows,
+    Longs,
+    distinct_rows,
+    no_rows,
+    stacked,
+)
 from spaseq.intervals.limits import in_order
 from spaseq.intervals.policies import ChosenSolutions
 from spaseq.intervals.schema import Schema
@@ -82,11 +90,14 @@ class IntervalEvaluation(Keeper):
         schema = Schema.of(knowledge)
         found = strata(query.rules, schema.entailed_templates) if schema else strata(query.rules)
         self._query, self._evaluator = query, timed
+        self._counts = ProducedCounts(query.rule_limit)
+        self.produced: tuple[Longs, Longs] = self._counts.over(NEVER_ENDED)
+        """The instants that the last step has ended, and how many occurrences rules produced at each."""
         self._strata = [
             StratumClosure(
                 each, query.rules,
                 IntervalBuilder(dictionary, knowledge, timed, lagging=by_instant(each, query.rules)),
-                dictionary, timed, query.rule_limit,
+                dictionary, timed, self._counts,
             )
             for each in found
         ]  # fmt: skip
@@ -123,6 +134,7 @@ class IntervalEvaluation(Keeper):
         """All that it keeps rows in."""
         yield from ((f"waiting{number}", each) for number, each in enumerate(self._waiting.values()))
         yield from ((f"stratum{number}", each) for number, each in enumerate(self._strata))
+        yield "counts", self._counts
         if self._solutions is not None:
             yield "solutions", self._solutions
 
@@ -185,6 +197,7 @@ class IntervalEvaluation(Keeper):
         for stratum in self._strata:
             found = stratum.step(given, produced, horizon)
             produced = stacked([produced, found], PLACES)
+        self.produced = self._counts.over(horizon)
         if self._solutions is None:
             return produced
         return self._solutions.step(self._solutions.inputs.of(given, produced), horizon)

@@ -62,6 +62,24 @@ def test_rules_may_produce_as_much_as_the_limit_at_each_instant() -> None:
     assert len(answers(CLOSURE, *facts, rule_limit=1)) == 5
 
 
+def test_what_rules_produce_at_one_instant_counts_however_its_events_come() -> None:
+    """Two events at one instant, each pushed by itself, with a snapshot in between; the next instant counts anew."""
+    text = "CONSTRUCT { ?x :linked ?y } WHERE { ?x :edge ?y } SELECT ?y { ?x :linked ?y }"
+    query = spaseq.compile(PREFIX + text, language="epsparql")
+    facts = [
+        spaseq.Event("any", time * 1_000_000, f"@prefix : <http://example.org/> . :a :edge :b{at}, :c{at} .", format="turtle")
+        for at, time in enumerate((0, 1, 1, 2))
+    ]  # fmt: skip
+    engine = spaseq.Engine(query, rule_limit=4)
+    assert sum(len(list(engine.push(each))) for each in facts) == 8
+    engine = spaseq.Engine(query, rule_limit=3)
+    for each in facts[:2]:
+        list(engine.push(each))
+    engine = spaseq.Engine.restore(query, engine.snapshot(), rule_limit=3)
+    with pytest.raises(LimitReached, match="rule 1 produces more than 3 occurrences at 1970-01-01T00:00:01Z"):
+        list(engine.push(facts[2]))
+
+
 def test_a_running_extreme_is_the_first_of_the_best_so_far() -> None:
     """1 and 1.0 are equal, so the one that came first stays; an error spoils the rest of its group."""
     dictionary = TermDictionary()

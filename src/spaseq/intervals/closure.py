@@ -124,13 +124,20 @@ class ProducedCounts(Keeper):
 
     ARRAYS = ("_instants", "_many")
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int, strata: int) -> None:
+        self._limit, self._strata = limit, strata
+        self._seen = SolutionSet(PLACES)
+        """What several strata may each produce counts once."""
         self._instants = np.zeros(0, np.int64)
         self._many = np.zeros(0, np.int64)
 
+    def keepers(self) -> Iterator[tuple[str, Keeper]]:
+        yield "seen", self._seen
+
     def add(self, rows: IntervalRows, stratum: Stratum) -> None:
         """Count what the rules of a stratum have produced."""
+        if self._strata > 1:
+            rows = self._seen.new(rows, -LAST)
         if not len(rows):
             return
         found, many = np.unique(rows.end, return_counts=True)
@@ -143,6 +150,7 @@ class ProducedCounts(Keeper):
 
     def over(self, horizon: int) -> tuple[Longs, Longs]:
         """The instants that are over, but for the background, and how many each had; they are forgotten."""
+        self._seen.forget(horizon)
         past = self._instants < horizon
         done = past & (self._instants != NEVER_ENDED)
         found = self._instants[done], self._many[done]

@@ -90,7 +90,7 @@ class IntervalEvaluation(Keeper):
         schema = Schema.of(knowledge)
         found = strata(query.rules, schema.entailed_templates) if schema else strata(query.rules)
         self._query, self._evaluator = query, timed
-        self._counts = ProducedCounts(query.rule_limit)
+        self._counts = ProducedCounts(query.rule_limit, len(found))
         self.produced: tuple[Longs, Longs] = self._counts.over(NEVER_ENDED)
         """The instants that the last step has ended, and how many occurrences rules produced at each."""
         self._strata = [

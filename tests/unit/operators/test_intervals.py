@@ -80,6 +80,15 @@ def test_what_rules_produce_at_one_instant_counts_however_its_events_come() -> N
         list(engine.push(facts[2]))
 
 
+def test_what_two_strata_produce_counts_once() -> None:
+    """The second rule reads one of two triples that the first one produces, and produces the other again."""
+    text = """CONSTRUCT { ?x :linked ?y . ?x :note ?y } WHERE { ?x :edge ?y }
+        CONSTRUCT { ?x :note ?y } WHERE { ?x :linked ?y } SELECT ?y { ?x :note ?y }"""
+    assert len(answers(text, ":a :edge :b .", rule_limit=2)) == 1
+    with pytest.raises(LimitReached, match="more than 1 occurrences"):
+        answers(text, ":a :edge :b .", rule_limit=1)
+
+
 def test_a_running_extreme_is_the_first_of_the_best_so_far() -> None:
     """1 and 1.0 are equal, so the one that came first stays; an error spoils the rest of its group."""
     dictionary = TermDictionary()

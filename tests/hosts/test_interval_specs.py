@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pyoxigraph import NamedNode, Triple
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spaseq import spark as sps
+from spaseq.model.events import GraphEvent
 from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import compile_query
@@ -17,6 +19,7 @@ from spaseq.testing import Case, load_all
 from spaseq.testing.runner import check_matches
 from support.spark_trials import EVENTS, Together, event_row, matches_by_query, stream_in_batches
 
+EX = "http://ex.org/"
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = [case for case in load_all(SPECS, "epsparql") if case.expected is not None]
 INSTANTS = [case for case in CASES if all(event.start is None for event in case.events)]
@@ -88,3 +91,28 @@ STREAMED = [case for cases in _jobs(INSTANTS) if len(cases) > 1 for case in case
 def test_intervals_on_a_stream(case: Case, stream: Callable[[Case], list[Match]]) -> None:
     """The host gives what the spec file says, however the input is cut."""
     check_matches(case, "spark, micro-batches", stream(case))
+
+
+LINKS = (
+    "PREFIX : <http://ex.org/> CONSTRUCT { ?x :linked ?y } WHERE { ?x :edge ?y } SELECT ?y { ?x :linked ?y }"
+)
+
+
+@pytest.mark.spark
+def test_the_limit_of_rules_counts_all_buckets(spark: SparkSession, tmp_path: Path) -> None:
+    """Twelve keys, each with one occurrence at one instant; finite, and in a micro-batch."""
+    query = compile_query(LINKS, "epsparql", name="links")
+    assert query.distribution.variables
+    edges = [
+        Triple(NamedNode(f"{EX}a{key}"), NamedNode(f"{EX}edge"), NamedNode(f"{EX}b")) for key in range(12)
+    ]
+    events = [GraphEvent(EVERY_STREAM, 1_000_000, frozenset({edge})) for edge in edges]
+    rows = [event_row(EVERY_STREAM, event) for event in events]
+    frame = spark.createDataFrame(rows, EVENTS).withColumn("time", F.timestamp_micros("time"))
+    assert sps.match(query, frame, partitions=3, rule_limit=12).count() == 12
+    said = "rule 1 produces more than 11 occurrences at 1970-01-01T00:00:01Z"
+    with pytest.raises(Exception, match=said):
+        sps.match(query, frame, partitions=3, rule_limit=11).collect()
+    job = Together({"links": query}, [(EVERY_STREAM, event) for event in events], {})
+    with pytest.raises(Exception, match=said):
+        stream_in_batches(spark, job, tmp_path, 2, 0, rule_limit=11)

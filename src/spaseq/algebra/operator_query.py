@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from spaseq.algebra.patterns import Pattern, TriplePattern
 from spaseq.errors import NOWHERE, Span
-from spaseq.model.forms import ResultForm, Stream
+from spaseq.model.forms import CountLimit, ResultForm, Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +61,5 @@ class OperatorQuery:
     reads_background: bool = False
     """Whether the operator itself reads background graphs; patterns may in any case."""
     template: tuple[TriplePattern, ...] = ()
+    counted: CountLimit | None = None
+    """What the operators of several workers count together, if they go apart."""

@@ -50,8 +50,8 @@ def pair(text: str, option: str, known: Collection[str]) -> tuple[str, str]:
 
 _MAPPINGS: Final = {"streams": "--stream", "knowledge": "--kb", "on_late": "--on-bad-input"}
 _NAMES: Final = (
-    "end_predicate", "format", "idle_after", "lateness", "layout", "max_lead", "max_memory", "max_runs", "on_bad_input", "quarantine",
-    "rdfs", "settle", "start_predicate", "time_unit", "timestamp_predicate", "triples_per_event",
+    "end_predicate", "format", "idle_after", "lateness", "layout", "max_lead", "max_memory", "max_runs", "on_bad_input", "policy",
+    "quarantine", "rdfs", "rule_limit", "settle", "start_predicate", "time_unit", "timestamp_predicate", "triples_per_event",
 )  # fmt: skip
 """Arguments of the Python API that errors name, and options of the command line under the same name."""
 _ARGUMENT: Final = re.compile(rf'\b({"|".join((*_MAPPINGS, *_NAMES))})=(?:\{{"([^"]*)": …\}}|"([^"]*)")?')
@@ -64,6 +64,8 @@ def in_options(text: str) -> str:
     'say `--stream S=PATH` and `--time-unit s`, more than --max-runs 5'
     >>> in_options('`on_late="skip"` goes on without it')
     '`--on-bad-input skip` goes on without it'
+    >>> in_options("raise the limit (`rule_limit=`)")
+    'raise the limit (`--rule-limit`)'
     """
 
     def option(found: re.Match[str]) -> str:

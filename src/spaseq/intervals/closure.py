@@ -146,7 +146,7 @@ class ProducedCounts(Keeper):
         np.add.at(self._many, place.reshape(-1), np.concatenate([before, many]))
         if self._many.max() > self._limit:
             instant = int(self._instants[self._many.argmax()])
-            raise refusal(stratum.rules, f"more than {self._limit:,} occurrences", instant)
+            raise refusal(too_much(stratum.rules, self._limit), instant)
 
     def over(self, horizon: int) -> tuple[Longs, Longs]:
         """The instants that are over, but for the background, and how many each had; they are forgotten."""
@@ -158,15 +158,26 @@ class ProducedCounts(Keeper):
         return found
 
 
-def refusal(rules: Sequence[int], what: str, instant: int) -> LimitReached:
-    """The error that ends a run whose rules, by their numbers from 0, produce too much."""
+CURE: Final = (
+    ": does it feed itself without end? If not, raise the limit "
+    "(`rule_limit=`; for rounds SPASEQ_SETTINGS=rule_rounds=…)"
+)
+
+
+def too_much(rules: Sequence[int], limit: int) -> str:
+    """What is wrong with rules, by their numbers from 0, that produce more than a limit."""
+    return f"{_who(rules)} more than {limit:,} occurrences"
+
+
+def _who(rules: Sequence[int]) -> str:
     names = ", ".join(str(number + 1) for number in rules)
-    who = f"rules {names} produce" if len(rules) > 1 else f"rule {names} produces"
+    return f"rules {names} produce" if len(rules) > 1 else f"rule {names} produces"
+
+
+def refusal(what: str, instant: int) -> LimitReached:
+    """The error that ends a run whose rules produce too much at an instant."""
     when = "in the background" if instant == NEVER_ENDED else f"at {format_instant(instant)}"
-    return LimitReached(
-        f"{who} {what} {when}: does it feed itself without end? If not, raise the limit "
-        "(`rule_limit=`; for rounds SPASEQ_SETTINGS=rule_rounds=…)"
-    )
+    return LimitReached(f"{what} {when}{CURE}")
 
 
 class StratumClosure(Keeper):
@@ -243,8 +254,8 @@ class StratumClosure(Keeper):
             parts.append(found)
             self._counts.add(found, self._stratum)
             if self._invents and rounds > settings().rule_rounds:
-                instant, what = int(found.end[-1]), f"ever new terms, after {rounds - 1:,} rounds"
-                raise refusal(self._stratum.rules, what, instant)
+                what = f"{_who(self._stratum.rules)} ever new terms, after {rounds - 1:,} rounds"
+                raise refusal(what, int(found.end[-1]))
             new = self.inputs.of({}, found)
         self._seen.forget(horizon)
         return stacked(parts, PLACES)

@@ -160,6 +160,7 @@ class IntervalEvaluation(Keeper):
 
         Without a query to answer, what the rules produce, as triples by place.
         """
+        self.produced = self._counts.over(NEVER_ENDED)
         if not self.begun:
             self.begun = 1
             self._complete({}, NEVER_ENDED)

@@ -14,6 +14,15 @@ EVERY_STREAM: Final = "urn:spaseq:every-stream"
 
 
 @dataclass(frozen=True, slots=True)
+class CountLimit:
+    """What an operator counts at every instant, over all workers together: the most there may be, and what is said of more."""
+
+    most: int
+    error: str
+    """With ``{instant}`` in it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Stream:
     """A stream of a query: its name in the text, its IRI, and how a user may call it besides."""
 

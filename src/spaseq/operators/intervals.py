@@ -37,6 +37,11 @@ class IntervalOperator(KeptOperator):
         super().__init__(self._running)
         surroundings.budget.count("solutions", lambda: self._running.nbytes)
 
+    @property
+    def counted(self) -> tuple[Longs, Longs]:
+        """What rules produced at the instants that the last step has ended."""
+        return self._running.produced
+
     def step(
         self,
         tables: Mapping[str, MappingTable],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, TypeAlias, cast
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,15 @@ class Surroundings:
     """How many partial results may wait."""
     tiers: Tiers | None = None
     """Chooses between interpreted and compiled kernels for several operators together; None: for each alone."""
+
+
+@runtime_checkable
+class CountingOperator(Protocol):
+    """An operator that counts something at every instant, for a query that bounds it over all workers."""
+
+    @property
+    def counted(self) -> tuple[Longs, Longs]:
+        """The instants that the last step has ended, and how many there were at each."""
 
 
 class StatefulOperator(Protocol):

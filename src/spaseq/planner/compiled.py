@@ -24,7 +24,7 @@ from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
 from spaseq.errors import InvalidArgument, QueryError, QueryWarning, did_you_mean, listed
 from spaseq.languages.registry import Lowered, find_language, language_of
-from spaseq.model.forms import ResultForm, Stream
+from spaseq.model.forms import CountLimit, ResultForm, Stream
 from spaseq.planner.distribution import Distribution, RouteUnit, distribute
 from spaseq.settings import settings
 
@@ -149,6 +149,11 @@ class CompiledQuery:
     optimisations: Optimisations = ALL
     circumstances: str = ""
     """What a run adds to the query that changes its state: a digest."""
+
+    @property
+    def counted(self) -> CountLimit | None:
+        """What its operators on several workers count together."""
+        return self.source.counted if isinstance(self.source, OperatorQuery) else None
 
     @property
     def algebra(self) -> EventQuery:

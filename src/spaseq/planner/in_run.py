@@ -55,6 +55,11 @@ def in_run(
     )
 
 
+def has_rules(queries: Sequence[CompiledQuery]) -> bool:
+    """True if rules complete what queries read."""
+    return any((details := _intervals(query)) is not None and details.rules for query in queries)
+
+
 def rules_alone(queries: Sequence[CompiledQuery]) -> CompiledQuery | None:
     """A query whose answers are what the rules of some queries produce; None if there are none."""
     from spaseq.planner.over_intervals import graphs_of, interval_query

@@ -18,11 +18,12 @@ from spaseq.algebra.strata import readings, unify
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.intervals.closure import CURE, too_much
 from spaseq.intervals.evaluation import IntervalEvaluation
 from spaseq.intervals.schema import Schema
 from spaseq.languages.epsparql.query import check_rules
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.forms import EVERY_STREAM, ResultForm, Stream
+from spaseq.model.forms import EVERY_STREAM, CountLimit, ResultForm, Stream
 
 KEY: Final = "key"
 """What the variable is called by which occurrences go apart."""
@@ -57,6 +58,14 @@ def interval_query(query: IntervalQuery, knowledge: Knowledge | None = None) -> 
         hears_instants=evaluation.waits,
         reads_background=True,
         template=(TRIPLE,) if query.asked is None else (),
+        counted=_counted(query) if key is not None and query.rules else None,
+    )
+
+
+def _counted(query: IntervalQuery) -> CountLimit:
+    """What all rules produce at an instant, for all keys (semantics 2.7)."""
+    return CountLimit(
+        query.rule_limit, f"{too_much(range(len(query.rules)), query.rule_limit)} at {{instant}}{CURE}"
     )
 
 

@@ -11,7 +11,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.inputs import NamedQuery, resolve_streams
 from spaseq.errors import InvalidArgument
 from spaseq.io.options import ReadOptions
-from spaseq.model.forms import EVERY_STREAM
+from spaseq.model.forms import EVERY_STREAM, CountLimit
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program, build_program
@@ -45,6 +45,11 @@ class Task:
     def is_distinct(self) -> bool:
         """True if answers of different buckets must still be compared."""
         return self.program.query.form.compares
+
+    @property
+    def counted(self) -> CountLimit | None:
+        """What buckets count together."""
+        return self.program.query.counted if self.routing.variables else None
 
     @property
     def splits_equals(self) -> bool:
@@ -106,10 +111,16 @@ class Job:
         """True if equal matches of a query are numbered when those of all buckets have met."""
         return self.provenance and task.splits_equals
 
+    def adds_up(self, task: Task) -> bool:
+        """True if what a query counts is added up over all buckets."""
+        return self.buckets > 1 and task.counted is not None
+
     @property
     def compares(self) -> bool:
-        """True if answers of different buckets must still be compared."""
-        return any(task.is_distinct or self.numbers_at_the_end(task) for task in self.tasks)
+        """True if answers, or counts, of different buckets must still be compared."""
+        return any(
+            task.is_distinct or self.numbers_at_the_end(task) or self.adds_up(task) for task in self.tasks
+        )
 
     @property
     def predicates(self) -> frozenset[str] | None:

@@ -255,7 +255,8 @@ def answers_of(
         answers = ordered.mapInArrow(sequence, internal)
     if not job.compares:
         return answers
-    return compared(answers, min(job.buckets, _shuffled(spark)), columns, streaming=streaming)
+    limits = [task.counted for task in job.tasks]
+    return compared(answers, min(job.buckets, _shuffled(spark)), columns, limits, streaming=streaming)
 
 
 def _given(streams: object) -> list[DataFrame | FileParts]:

@@ -31,6 +31,7 @@ from spaseq.io.unreadable import unreadable_input
 from spaseq.io.written import check_written
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
+from spaseq.planner.in_run import has_rules
 from spaseq.spark.command.background import MOMENT, Background, our_signals, show_tasks
 from spaseq.spark.command.executors import watched
 from spaseq.spark.command.micro_batches import MicroBatches
@@ -252,6 +253,7 @@ class SparkRun:
         """True if workers can write the lines of the output themselves."""
         forms = [query.query.form for query in self.request.queries]
         plain = all(form.kind == "select" and not form.distinct for form in forms)
+        plain = plain and not has_rules([query.query for query in self.request.queries])
         return plain and self.format == "jsonl" and not self.request.provenance
 
     def answers(self, streams: Mapping[str, DataFrame | FileParts], folder: Place, **more: Any) -> DataFrame:

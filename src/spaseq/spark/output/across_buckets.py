@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -10,56 +10,84 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import StructType
 
+from spaseq.errors import LimitReached
+from spaseq.model.forms import CountLimit
 from spaseq.model.matches import match_identity
+from spaseq.temporal.instants import format_instant
 
 ORDER: Final = ("equal", "time", "start", "match")
 NUMBERED: Final = "="
 """How the column ``equal`` begins for matches that are to be numbered, not dropped; their ``match`` is their key."""
+COUNTED: Final = "#"
+"""How it begins for rows that are no answers: the number of a query, and an instant, at which ``start`` things were counted."""
 
 
-def compared(answers: DataFrame, partitions: int, columns: StructType, *, streaming: bool) -> DataFrame:
+def compared(
+    answers: DataFrame,
+    partitions: int,
+    columns: StructType,
+    limits: Sequence[CountLimit | None],
+    *,
+    streaming: bool,
+) -> DataFrame:
     """Of equal answers the one with the earliest start, of an ASK the first of all; others as they are.
 
     Where starts are equal the least identity decides, if there are any. Matches whose equals may lie in other buckets
-    get their numbers here. All buckets go by the same watermark, so equal answers of an endless input come in one
+    get their numbers here. What queries count is added up, and more than their limits allow ends the run. All buckets go by the same watermark, so equal answers of an endless input come in one
     micro-batch, and what is compared needs no memory.
     """
     together = answers.repartitionById(partitions, F.col("spread") % partitions)
     if streaming:
-        return together.mapInArrow(_SortedFirst(), columns)
+        return together.mapInArrow(_SortedFirst(limits), columns)
     order = [name for name in ORDER if name in ("equal", *columns.names)]
-    return together.sortWithinPartitions(*order).mapInArrow(FirstOfEqual(), columns)
+    return together.sortWithinPartitions(*order).mapInArrow(FirstOfEqual(limits), columns)
 
 
 class _SortedFirst:
     """`FirstOfEqual` for rows that Spark will not sort: those of a micro-batch."""
+
+    def __init__(self, limits: Sequence[CountLimit | None]) -> None:
+        self._limits = tuple(limits)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         known = list(batches)
         if known:
             table = pa.Table.from_batches(known)
             order = [(name, "ascending") for name in ORDER if name in table.schema.names]
-            yield from FirstOfEqual()(table.sort_by(order).to_batches())
+            yield from FirstOfEqual(self._limits)(table.sort_by(order).to_batches())
 
 
 class FirstOfEqual:
-    """Passes on the first of every run of rows that are equal, and numbers those that are to be numbered."""
+    """Passes on the first of every run of rows that are equal, numbers those that are to be numbered, and adds up counts."""
+
+    def __init__(self, limits: Sequence[CountLimit | None] = ()) -> None:
+        self._limits = tuple(limits)
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         last: str | None = None
-        number = 0
+        number = total = 0
         for batch in batches:
             equal = batch.column("equal").to_pylist()
             keep, numbers = [], []
-            for text in equal:
+            for row, text in enumerate(equal):
                 number = number + 1 if text == last else 0
+                if text is not None and text.startswith(COUNTED):
+                    total = (total if number else 0) + batch.column("start")[row].value
+                    self._check(text, total)
                 numbered = text is not None and text.startswith(NUMBERED)
-                keep.append(text is None or number == 0 or numbered)
+                counted = text is not None and text.startswith(COUNTED)
+                keep.append(text is None or (number == 0 and not counted) or numbered)
                 numbers.append(number if numbered else None)
                 last = text
             yield (
                 _numbered(batch, numbers).drop_columns(["spread", "equal"]).filter(pa.array(keep, pa.bool_()))
             )
+
+    def _check(self, text: str, total: int) -> None:
+        query, _, instant = text.removeprefix(COUNTED).partition(" ")
+        limit = self._limits[int(query)]
+        if limit is not None and total > limit.most:
+            raise LimitReached(limit.error.replace("{instant}", format_instant(int(instant))))
 
 
 def _numbered(batch: pa.RecordBatch, numbers: list[int | None]) -> pa.RecordBatch:

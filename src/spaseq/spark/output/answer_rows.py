@@ -18,11 +18,13 @@ from spaseq.model.terms import term_of
 from spaseq.operators.answers import Answers, answer_keys, constructed, solution_labels
 from spaseq.operators.term_texts import texts_of
 from spaseq.spark.job import Job
-from spaseq.spark.output.across_buckets import NUMBERED, label_of
+from spaseq.spark.output.across_buckets import COUNTED, NUMBERED, label_of
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
 from spaseq.spark.shuffle.arrow_terms import shown, text_hash, without_place
 from spaseq.spark.shuffle.carried import unpacked
 from spaseq.temporal.instants import FOREVER
+
+Longs = npt.NDArray[np.int64]
 
 _FIELDS = [("step", pa.string()), ("stream", pa.string()), ("time", INSTANT), ("graph", pa.string())]
 _EVENT = pa.list_(pa.struct(_FIELDS))
@@ -34,6 +36,10 @@ class AnswerTaker(Protocol):
 
     def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
         """What leaves the sequence stage for some answers."""
+        ...
+
+    def count(self, instants: Longs, many: Longs, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
+        """What leaves it for something that the query counts over all buckets."""
         ...
 
     def close(self) -> Iterator[pa.RecordBatch]:
@@ -88,13 +94,27 @@ class AnswerRows:
         self._numbered_later = job.numbers_at_the_end(self._task)
         self._serial = 0
 
+    def count(self, instants: Longs, many: Longs, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
+        """Rows that are no answers: an instant, and in place of its start how many there were."""
+        nothing = np.zeros(len(instants), np.int32)
+        columns = dict.fromkeys(self._task.program.answer_variables, nothing)
+        yield self._rows(
+            Answers(instants, many, columns, [], dictionary.generation), dictionary, counted=True
+        )
+
     def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
         """The rows of some answers."""
+        yield self._rows(answers, dictionary)
+        self._serial += len(answers)
+
+    def _rows(self, answers: Answers, dictionary: TermDictionary, *, counted: bool = False) -> pa.RecordBatch:
         dictionary.require(answers.generation)
         form = self._task.program.query.form.kind
         triples = None
         if form == "construct" and self._task.program.query.form.continuous:
             answers, identities, triples = self._evaluation_graphs(answers, dictionary)
+        elif counted:
+            identities = [""] * len(answers)
         else:
             identities = self._identities(answers, dictionary)
         time, start = pa.array(answers.time, INSTANT), pa.array(answers.start, INSTANT)
@@ -102,7 +122,7 @@ class AnswerRows:
         exact = {name: _texts(dictionary, ids) for name, ids in answers.columns.items()}
         texts = {name: shown(text) for name, text in exact.items()}
         if self._compares:
-            columns |= self._route(answers, list(exact.values()), identities)
+            columns |= self._route(answers, list(exact.values()), identities, counted=counted)
         if form == "construct" and triples is None:
             triples = self._triples(answers, dictionary, identities)
         truth = pa.array(answers.truths, pa.bool_())
@@ -125,19 +145,22 @@ class AnswerRows:
             columns["events"] = self._events(answers, dictionary)
         if self._promises:
             columns["promise"] = pa.repeat(pa.scalar(False), len(answers))
-        self._serial += len(answers)
-        yield pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
 
     def close(self) -> Iterator[pa.RecordBatch]:
         """Nothing follows the last row."""
         yield from ()
 
-    def _route(self, answers: Answers, texts: list[pa.Array], identities: list[str]) -> dict[str, pa.Array]:
-        """Where equal answers meet; those that are not compared stay where they are."""
-        if not self._task.is_distinct and not self._numbered_later:
+    def _route(
+        self, answers: Answers, texts: list[pa.Array], identities: list[str], *, counted: bool
+    ) -> dict[str, pa.Array]:
+        """Where equal answers, and the counts of one instant, meet; those that are not compared stay where they are."""
+        if not counted and not self._task.is_distinct and not self._numbered_later:
             here = pa.array(np.full(len(answers), self._bucket, np.int32))
             return {"spread": here, "equal": pa.nulls(len(answers), pa.string())}
-        if self._numbered_later:
+        if counted:
+            equal = [f"{COUNTED}{self._query} {time}" for time in answers.time.tolist()]
+        elif self._numbered_later:
             equal = [f"{NUMBERED}{key}" for key in identities]
         elif self._task.is_ask:
             equal = [f"{self._query}"] * len(answers)

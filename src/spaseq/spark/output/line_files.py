@@ -88,6 +88,10 @@ class AnswerLines:
         self._count += len(ordered)
         yield from ()
 
+    def count(self, *_: object) -> Iterator[pa.RecordBatch]:
+        """What is counted over all buckets goes with rows."""
+        raise AssertionError("answers of a query that counts are rows")
+
     def close(self) -> Iterator[pa.RecordBatch]:
         """Nothing follows: the files may be seen."""
         self._finish()

@@ -65,3 +65,5 @@ class _Query:
         for answers in found:
             if len(answers):
                 yield from self._taker.take(answers, self._sequencer.dictionary)
+        if (counted := self._sequencer.take_counted()) is not None:
+            yield from self._taker.count(*counted, self._sequencer.dictionary)

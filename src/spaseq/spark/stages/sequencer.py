@@ -15,7 +15,7 @@ from spaseq.model.mappings import MappingTable
 from spaseq.operators.answers import Answers
 from spaseq.operators.automaton import AutomatonOperator
 from spaseq.operators.machine import Machine, MachineOptions, Tiers
-from spaseq.operators.protocol import Situated
+from spaseq.operators.protocol import CountingOperator, Situated
 from spaseq.operators.term_texts import encode_terms
 from spaseq.planner.distribution import RouteUnit
 from spaseq.settings import settings
@@ -58,6 +58,7 @@ class Sequencer:
         self.hashes = KeyHashes(self.dictionary)
         self._stalled = 0
         self._compacted = 0
+        self._counted: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
         routing = task.routing
         # Only rows on the border of two windows are in two places, so only then is there a question who reports.
         self._report = self._owned if routing.size else None
@@ -152,6 +153,15 @@ class Sequencer:
         yield from self._step(machine, given, now)
         # Instants are handled whole, so nothing of the last one can still be joined.
         machine.operator.end_instant()
+        if self.job.adds_up(self.task) and isinstance(machine.operator, CountingOperator):
+            self._counted.append(machine.operator.counted)
+
+    def take_counted(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None:
+        """The instants that are over since the last call, and what was counted at each; None if nothing was."""
+        found, self._counted = [each for each in self._counted if len(each[0])], []
+        if not found:
+            return None
+        return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
     def finish(self) -> Iterator[Answers]:
         """No event will come any more."""

@@ -141,6 +141,9 @@ class Work:
             if len(found):
                 taker = taker or form.taker(self._job, number, self._bucket, self._place.batch)
                 yield from taker.take(found, running.sequencer.dictionary)
+        if (counted := running.sequencer.take_counted()) is not None:
+            taker = taker or form.taker(self._job, number, self._bucket, self._place.batch)
+            yield from taker.count(*counted, running.sequencer.dictionary)
         if taker is not None:
             yield from taker.close()
         self._state.save(number, running, now)

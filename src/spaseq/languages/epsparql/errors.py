@@ -85,7 +85,7 @@ class NegativeDependence(QueryError):
     """Rules that depend on each other, one of them on what the others do *not* produce at the same instant."""
 
     code = "SPQ809"
-    message_template = "{rules} on the absence of what they produce themselves"
+    message_template = "{rules} on the absence of what {produced}"
     label_template = "the first of them"
     cure_template = (
         "test for absence on the left of a SEQ, where all has ended before, or let the rules produce triples that the test "

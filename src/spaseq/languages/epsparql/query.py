@@ -86,10 +86,12 @@ def check_rules(rules: Sequence[Rule], entailed: Entailed = lambda triple: (trip
         strata(rules, entailed)
     except NegativeCycle as cycle:
         numbers = [str(number + 1) for number in cycle.rules]
-        names = (
-            f"the rules {' and '.join(numbers)} depend" if numbers[1:] else f"the rule {numbers[0]} depends"
-        )
-        raise NegativeDependence(rules=names, span=rules[cycle.rules[0]].span) from None
+        several = len(numbers) > 1
+        raise NegativeDependence(
+            rules=f"the rules {' and '.join(numbers)} depend" if several else f"rule {numbers[0]} depends",
+            produced="they produce themselves" if several else "it produces itself",
+            span=rules[cycle.rules[0]].span,
+        ) from None
 
 
 def check_policy(query: IntervalQuery, policy: Policy) -> None:

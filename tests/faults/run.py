@@ -98,6 +98,7 @@ class Trial:
         told = {
             "spark.executor.memory": "512m",
             "spark.executor.extraJavaOptions": f"'{LEAN}'",
+            "spark.driver.defaultJavaOptions": LEAN.partition(" ")[0],
             "spark.executorEnv.PYTHONPATH": known,
             "spark.executorEnv.SPASEQ_SETTINGS": SETTINGS,
         }

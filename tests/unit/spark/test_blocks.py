@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from spaseq.model.packing import Damaged
 from spaseq.spark.shuffle.blocks import (
     Block,
     IncompatibleBlock,
@@ -62,6 +63,15 @@ def test_starts_of_intervals_survive_everything() -> None:
     assert concat_blocks([plain, begun]).starts.tolist() == [3, 2, 9]
     assert not len(concat_blocks([plain, plain]).starts)
     assert load_block(save_block(begun), 1, (0, 1), named=False, digested=False).starts.tolist() == [2, 9]
+
+
+def test_a_block_that_waits_may_have_names_and_no_digests() -> None:
+    """A query that reads the names of events needs no provenance for that; a block without them is refused."""
+    named = replace(block([5, 9], [(0, 1), (1, 1)], ["<urn:a>"]), names=np.array([1, 0], np.int32))
+    found = load_block(save_block(named), 1, (0, 1), named=True, digested=False)
+    assert found.names.tolist() == [1, 0]
+    with pytest.raises(Damaged):
+        load_block(save_block(replace(named, names=named.names[:0])), 1, (0, 1), named=True, digested=False)
 
 
 def test_a_block_of_another_version_is_refused_with_advice() -> None:

@@ -443,6 +443,7 @@ def main() -> int:
     parser.add_argument("--local", action="store_true", help="no cluster: faults that need none, on local[2]")
     parser.add_argument("--json", type=Path)
     given = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the cluster ends with us
     given.began = time.monotonic()
     found: list[Verdict] = []
     with ExitStack() as stack:

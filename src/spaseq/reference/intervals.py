@@ -234,7 +234,7 @@ def _grouped(pattern: Group, scene: TimedData) -> Iterator[tuple[Timed, frozense
         keys = ((variable.name, value(key, solution, scene)) for variable, key in pattern.keys)
         groups.setdefault(frozenset((n, t) for n, t in keys if t is not None), []).append(solution)
     for key, members in groups.items():
-        for instant in {member.end for member in members if member.interval} or {members[0].end}:
+        for instant in {member.end for member in members}:  # that of timeless ones is before all others
             own = [member for member in members if member.end <= instant]
             starts = [member.interval[0] for member in own if member.interval]
             interval: Interval = (min(starts), int(instant)) if starts else None

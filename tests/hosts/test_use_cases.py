@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -41,3 +42,18 @@ def test_a_use_case_finds_the_same_on_spark(spark: SparkSession, query: str, fol
     here = comparable(compiled, spaseq.run(compiled, files, graphs))
     assert here
     assert comparable(compiled, map(match_of, answers.to_pylist())) == here
+
+
+def test_a_post_then_a_popular_follower_is_the_same_on_spark(spark: SparkSession) -> None:
+    """An event pattern with mentions from a window and followers from the background."""
+    place = EXAMPLES / "social"
+    text = (place / "popular-follower.rsepql").read_text(encoding="utf-8")
+    files = {"network": place / "network.trig"}
+    frames = {"network": sps.read_events(spark, files["network"])}
+    graphs = {"http://example.org/social#profiles": place / "profiles.ttl"}
+    compiled = spaseq.compile(text, language="rsepql")
+    answers = sps.match_all({"query": compiled}, frames, graphs, provenance=True).toArrow()
+    found = Counter(json.dumps(match_of(row).to_dict()) for row in answers.to_pylist())
+    here = Counter(json.dumps(match.to_dict()) for match in spaseq.run(compiled, files, graphs))
+    assert here
+    assert found == here

@@ -272,6 +272,7 @@ def test_ask_has_no_projection() -> None:
         ("SELECT * { OPTIONAL { ?x :p ?y } SEQ { ?x :q ?z } }", "SPQ802", 34),
         ("SELECT * { ?x :p ?y SEQ { ?x :q ?z } }", "SPQ802", 21),
         ("SELECT * { { ?x :p ?y } FILTER(?y > 1) OPTIONALSEQ { ?x :q ?z } }", "SPQ802", 40),
+        ("SELECT * { { ?x :p ?y } SEQ ?x :q ?z }", "SPQ001", 29),
         ("ASK { ?x :p ?y } ; DELETE WHERE { ?x :p ?y }", "SPQ803", 20),
         ("", "SPQ804", 1),
         ("CONSTRUCT { ?x :p 1 } { ?x :q ?y } GROUP BY ?x", "SPQ805", 1),

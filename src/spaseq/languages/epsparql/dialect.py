@@ -42,7 +42,10 @@ def _error(rejected: Rejected) -> QueryError | None:
     return None
 
 
-def _hint(rejected: Rejected, _text: str) -> str:
+def _hint(rejected: Rejected, text: str) -> str:
+    before = text[: rejected.token.span.start].upper().split()
+    if before and before[-1] in _OPERATORS:
+        return f"put braces around what comes after: {{ … }} {before[-1]} {{ … }}"
     return _HINTS.get(rejected.token.text.upper(), "")
 
 

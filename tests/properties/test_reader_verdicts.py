@@ -40,6 +40,7 @@ Reading = tuple[list[Seen], list[tuple[str, int, str, str]]]
 
 _CONTEXT = re.compile(
     r"@\w+ keyword can't be redefined in context|Unexpected key in term definition .*|Inconsistent expansion of .*"
+    r"|Term definition value must be null, a string or a map"
 )
 """Of several faults of a context pyoxigraph names any."""
 

@@ -352,7 +352,7 @@ def test_a_run_killed_at_random_moments_loses_nothing_and_says_nothing_twice(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed with signal 9, again and again, until it comes through."""
-    monkeypatch.setenv("SPASEQ_SETTINGS", "portion_events=2000,merged_events=500")
+    monkeypatch.setenv("SPASEQ_SETTINGS", "portion_events=2000,merged_events=500,sorted_bytes=1000000")
     Path("in").mkdir()
     chance, kills = random.Random(0), 0
     events = sorted(trades(75_000), key=lambda event: event.time + chance.randrange(100_000_000))

@@ -553,3 +553,8 @@ def test_a_mutated_file_has_one_verdict(tmp_path: Path, kind: str) -> None:
     """All readings agree with each other and with pyoxigraph."""
     for seed in seeds(200):
         check_case(kind, seed, tmp_path)
+
+
+def test_a_missing_comma_before_a_value_that_needs_more_is_reported_once(tmp_path: Path) -> None:
+    """A value that cannot be read is looked at again when more of the file is there; what precedes it is reported then."""
+    check_case("jsonld", 63_526, tmp_path)

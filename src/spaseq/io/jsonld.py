@@ -217,8 +217,6 @@ class _Piece:
         """Take an object or an array or, if it cannot be read, as little of it as possible."""
         place, data = self.place, self._data
         stop, long = len(data) if end is None else end, end is None and not self._final
-        if place.comma:
-            self._report(_COMMA, b"")
         after = replace(place, comma=place.array, fresh=False, broken=False)
         try:
             quads = _quads(data[start:stop], place.context)
@@ -230,17 +228,24 @@ class _Piece:
             resumed = self._resume(start, stop)
             if resumed == _LATER:
                 return False
+            self._expect_comma()
             if resumed is None and long:
                 check_length(stop - start, self._source, self.line, "a value")
             rest = stop if resumed is None else resumed
             self._report(message_of(error), data[start:rest], cut=self._final and rest == len(data))
             return self._go(rest, replace(after, comma=after.comma and resumed is None, broken=True))
+        self._expect_comma()
         if place.broken and not any(self._is_part_of_event(quad) for quad in quads):
             return self._go(stop, replace(after, broken=True))
         shown = data[start:stop].decode("utf-8", "replace")
         for quad in quads:
             self.assembler.quad(quad, StartMark(self.line, self.reached), shown)
         return self._go(stop, after)
+
+    def _expect_comma(self) -> None:
+        """Report it if there was none, once it is certain that the value is taken."""
+        if self.place.comma:
+            self._report(_COMMA, b"")
 
     def _check_head(self, text: bytes) -> None:
         """Report it if what precedes the nodes of a document cannot be read."""

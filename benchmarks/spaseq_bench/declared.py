@@ -163,7 +163,7 @@ class Benchmark:
     groups: tuple[str, ...]
     """Names under which several benchmarks are run together."""
     fresh: bool
-    """True if every cell has a process of its own, because memory is compared."""
+    """True if every cell has a process of its own, because memory is compared: that of its first run."""
     paper: tuple[tuple[str, ...], ...] = ()
     """Numbers of the paper to stand below those measured here: a name, and a number for every point."""
 

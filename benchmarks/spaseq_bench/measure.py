@@ -46,6 +46,8 @@ class _Work:
     output: Path
     expected: Answer | None
     rounds: list[Outcome] = field(default_factory=list)
+    first: Outcome | None = None
+    """The warm-up, in a process that did nothing before it."""
     found: Answer | None = None
     seal: str = ""
     """The digest of the bytes that ``found`` was read from."""
@@ -87,7 +89,7 @@ def measure(
         if benchmark.fresh:
             for work in works:
                 workers.drop(_worker_name(work, benchmark))
-    cells = [_cell(work) for work in works]
+    cells = [_cell(work, benchmark) for work in works]
     axis = benchmark.axis
     return Result(
         name=benchmark.name,
@@ -218,7 +220,9 @@ def _round(work: _Work, *, warm_up: bool) -> None:
         work.void = str(error)
         return
     _check(work, outcome)
-    if not warm_up:
+    if warm_up:
+        work.first = outcome
+    else:
         work.rounds.append(outcome)
 
 
@@ -257,8 +261,10 @@ def _digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _cell(work: _Work) -> Cell:
+def _cell(work: _Work, benchmark: Benchmark) -> Cell:
     rounds = work.rounds
+    # In a process of its own the first run has the memory that the command takes; later ones find what earlier ones left.
+    alone = [work.first] if benchmark.fresh and work.first and rounds else rounds
     at = work.point.get("at")
     return Cell(
         variant=work.variant.name,
@@ -270,7 +276,7 @@ def _cell(work: _Work) -> Cell:
         size=work.data.size,
         cpu=[_number(each, "cpu") for each in rounds],
         wall=[_number(each, "wall") for each in rounds],
-        memory=max((_number(each, "memory") for each in rounds), default=0.0),
+        memory=max((_number(each, "memory") for each in alone), default=0.0),
         per_triple=max((_number(each, "per_triple") for each in rounds), default=0.0),
         peak_runs=int(max((_number(each, "peak_runs") for each in rounds), default=0.0)),
         matches=work.found.count if work.found and work.variant.task != "parse" else 0,

@@ -68,14 +68,15 @@ def _entailed(triples: set[Triple], schema: SchemaRelations) -> set[Triple]:
 
 
 def schema_relations(triples: Iterable[Triple]) -> SchemaRelations:
-    """The pairs of nodes that each predicate of the schema relates."""
+    """The pairs of nodes that each predicate of the schema relates; a node is one object, however often it comes."""
     found: SchemaRelations = {predicate: defaultdict(set) for predicate in SCHEMA}
+    nodes: dict[Node, Node] = {}
     for triple in triples:
         pairs = found.get(triple.predicate)
         if pairs is not None:
             subject, wider = triple.subject, triple.object
             if isinstance(subject, Node) and isinstance(wider, Node):
-                pairs[subject].add(wider)
+                pairs[nodes.setdefault(subject, subject)].add(nodes.setdefault(wider, wider))
     return found
 
 

@@ -73,7 +73,7 @@ PROFILES: Final = ("tiny", "quick", "full")
 """Sizes: one that a test can afford, one for all benchmarks in minutes, one for numbers to publish."""
 MEASURES: Final = (
     "cpu", "wall", "shuffle", "rate", "memory", "runs", "events", "p50", "p99", "cpu_p99", "cpu_mean", "evaluation", "triples",
-    "pace", "loading", "per_event", "steady", "flat", "per triple",
+    "pace", "loading", "per_event", "steady", "flat", "per triple", "after_reading",
 )  # fmt: skip
 
 EXPECTED_MARK: Final = (

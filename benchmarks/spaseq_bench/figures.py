@@ -63,6 +63,7 @@ def told_rows(result: Result) -> Rows:
         "events/s",
         "triples/s",
         "µs per evaluation",
+        "after reading",
         "shuffled MB",
         "peak MiB",
         "bytes per triple",
@@ -79,7 +80,7 @@ def told_rows(result: Result) -> Rows:
 
 def _row(cell: Cell) -> tuple[str, ...]:
     if not cell.cpu:
-        return (cell.at, cell.variant, *[""] * 12, _why(cell))
+        return (cell.at, cell.variant, *[""] * 13, _why(cell))
     memory = f"{cell.memory / 2**20:.0f}" if cell.memory else ""
     paced = cell.task in NO_RATE
     return (
@@ -90,6 +91,7 @@ def _row(cell: Cell) -> tuple[str, ...]:
         "" if paced or cell.evaluations else short(cell.events / cell.seconds),
         short(cell.triples / cell.seconds) if cell.triples else _rate(cell),
         f"{1e6 * cell.seconds / cell.evaluations:.3g}" if cell.evaluations else "",
+        f"{after:.3g}" if (after := cell.measure("after_reading")) else "",
         f"{median(cell.shuffle) / 1e6:.1f}" if cell.shuffle else "",
         memory,
         f"{cell.per_triple:.0f}" if cell.per_triple else "",

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from spaseq_bench.queries import filled
+from spaseq_bench.stages import Stopwatch, watching
 from spaseq_bench.tasks import ENDED, Job, Outcome, Round, measured, peak_memory, request_of, reset_peak
 
 if TYPE_CHECKING:
@@ -27,8 +28,16 @@ STAMP = "http://www.w3.org/ns/prov#generatedAtTime"
 # --- this engine ----------------------------------------------------------------------------------
 
 
+class _Seconds(NamedTuple):
+    """What a run took; ``reading`` is the part of its CPU time that went into reading the file."""
+
+    cpu: float
+    wall: float
+    reading: float
+
+
 def windows_task(job: Job) -> Round:
-    """From files to written answers, without what it takes to fill the window."""
+    """From files to written answers, without what it takes to fill the window; ``after_reading`` is what an evaluation takes without reading."""
     from spaseq.engine.local_run import LocalRun
 
     request = request_of(job)
@@ -41,28 +50,33 @@ def windows_task(job: Job) -> Round:
             head.write_bytes(file.read(first))
         filling = replace(filling, streams=((name, str(head)),))
 
-    def seconds(asked: Any) -> tuple[float, float]:
-        wall, cpu = time.perf_counter(), time.process_time()
-        run = LocalRun(asked)
-        ENDED.append(run)
-        report = run.run()
+    def seconds(asked: Any) -> _Seconds:
+        watch, wall, cpu = Stopwatch(), time.perf_counter(), time.process_time()
+        with watching(watch):
+            run = LocalRun(asked)
+            ENDED.append(run)
+            report = run.run()
         assert not report.status.bad
-        return time.process_time() - cpu, time.perf_counter() - wall
+        took = time.process_time() - cpu, time.perf_counter() - wall
+        stages = watch.stop()
+        return _Seconds(*took, reading=stages["survey"] + stages["lexing"])
 
     window = int(job["params"].get("window", 0))
 
     def work() -> Outcome:
-        less = seconds(filling) if job["params"].get("filling") else (0.0, 0.0)
+        less = seconds(filling) if job["params"].get("filling") else _Seconds(0.0, 0.0, 0.0)
         ENDED.clear()
         reset_peak()
-        cpu, wall = seconds(request)
+        took = seconds(request)
+        cpu, reading = max(took.cpu - less.cpu, 1e-6), took.reading - less.reading
         return {
-            "cpu": max(cpu - less[0], 1e-6),
-            "wall": max(wall - less[1], 1e-6),
+            "cpu": cpu,
+            "wall": max(took.wall - less.wall, 1e-6),
             "memory": float(peak_memory()),
             "per_triple": _kept_bytes() / window if window else 0.0,
             "evaluations": float(evaluations),
             "triples": float(triples),
+            "figures": {"after_reading": 1e6 * max(cpu - reading, 1e-6) / evaluations},
         }
 
     return work

@@ -19,7 +19,7 @@ from spaseq_bench.against import against, unpacked
 from spaseq_bench.declared import Answer, load_benchmark
 from spaseq_bench.environments import PeerMissing
 from spaseq_bench.input_files import make_input
-from spaseq_bench.measure import _round, _works, answer_in, answers_of, measure
+from spaseq_bench.measure import _cell, _round, _works, answer_in, answers_of, measure
 from spaseq_bench.pool import Worker
 from spaseq_bench.stages import SEAMS, STAGES, Stopwatch, watched, watching
 from spaseq_bench.tasks import Job, percentiles
@@ -133,6 +133,19 @@ def test_an_answer_does_not_stand_for_that_of_the_next_round(cache: Path) -> Non
     _round(work, warm_up=False)
     assert "wrong answer: 0 lines" in work.void
     work.worker.close()
+
+
+@pytest.mark.parametrize(("fresh", "peak"), [(True, 5.0), (False, 9.0)])
+def test_the_memory_of_a_process_of_its_own_is_that_of_its_first_run(
+    cache: Path, fresh: bool, peak: float
+) -> None:
+    """Later rounds begin with what earlier ones left, which nobody's run does."""
+    path = cache / "small.bench"
+    path.write_text(f"fresh = {str(fresh).lower()}\n{SMALL}", encoding="utf-8")
+    benchmark = load_benchmark(path)
+    work = _works(benchmark, "tiny", cache, lambda _: None)[0]
+    work.first, work.rounds = {"memory": 5.0}, [{"memory": 8.0}, {"memory": 9.0}]
+    assert _cell(work, benchmark).memory == peak
 
 
 def test_the_order_of_lines_does_not_matter_for_an_answer(tmp_path: Path) -> None:

@@ -57,3 +57,19 @@ def test_pyoxigraph_asked_anew_gives_the_same_lines(
         found.append(answer_in(output))
     assert found[0] == found[1]
     assert found[0].count > 0
+
+
+def test_reading_is_told_apart(tmp_path: Path) -> None:
+    """Reading took some of the time, and not all of it."""
+    benchmark = load_benchmark(FOLDER / "spectra-power.bench")
+    point = benchmark.points("tiny")[1]
+    params = benchmark.values("tiny", point, benchmark.variants[0]) | {"triples": 2000, "filling": 0}
+    data = make_input(benchmark.workload, params, tmp_path)
+    text, output = query_text(benchmark.query, params), str(tmp_path / "found.jsonl")
+    job = Job(task="windows", query=text, streams=data.streams, knowledge={}, output=output, params=params)
+    outcome = prepare(job)()
+    figures, evaluations, cpu = outcome["figures"], outcome["evaluations"], outcome["cpu"]
+    assert isinstance(figures, dict)
+    assert isinstance(evaluations, float)
+    assert isinstance(cpu, float)
+    assert 0.01 * cpu < figures["after_reading"] * evaluations / 1e6 < 0.99 * cpu

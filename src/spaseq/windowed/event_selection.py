@@ -230,13 +230,7 @@ class EventSelection:
             every = self.solutions(second, replace(contexts, after=None))
             return _between(left, first, every, second, left.end, after.start, after.context)
         names = tuple(name for name in second.names if name in first.names or name in contexts.names)
-        ids = np.zeros((len(left), len(names)), np.int32)
-        for at, name in enumerate(names):
-            if name in contexts.names:
-                ids[:, at] = contexts.ids[after.context, contexts.names.index(name)]
-            if name in first.names:
-                own = left.ids[:, first.names.index(name)]
-                ids[:, at] = np.where(own != 0, own, ids[:, at])
+        ids = _known(names, contexts, replace(left, context=after.context), first)
         asked = Contexts(
             contexts.at[after.context], contexts.key[after.context], after.start,
             names, ids, first.certain | contexts.certain, left.end,
@@ -267,14 +261,16 @@ class EventSelection:
             case _:
                 return None
         key = placed.pattern.key
-        if key is not None and key.name not in second.certain:
-            return None
+        if key is not None:
+            if key.name not in second.certain:
+                return None
+            names = (key.name,)
         asked = Contexts(
             contexts.at[right.context],
             contexts.key[right.context],
             right.start,
-            names if key is None else (key.name,),
-            right.ids[:, [second.names.index(name) for name in (names if key is None else (key.name,))]],
+            names,
+            right.ids[:, [second.names.index(name) for name in names]],
             second.certain,
         )
         latest = [each.latest(asked) for each in breaking]
@@ -352,21 +348,26 @@ def right_sides(placed: PlacedPattern, selected: Selected) -> Iterator[int]:
 def _below(contexts: Contexts, right: Composites, second: PlacedPattern, first: PlacedPattern) -> Contexts:
     """The contexts of the left side of SEQ: before the right side, and compatible with it."""
     names = tuple(name for name in first.restricted if name in contexts.names or name in second.names)
-    ids = np.zeros((len(right), len(names)), np.int32)
-    for at, name in enumerate(names):
-        if name in contexts.names:
-            ids[:, at] = contexts.ids[right.context, contexts.names.index(name)]
-        if name in second.names:
-            own = right.ids[:, second.names.index(name)]
-            ids[:, at] = np.where(ids[:, at] != 0, ids[:, at], own)
     return Contexts(
         contexts.at[right.context],
         contexts.key[right.context],
         np.minimum(contexts.before[right.context], right.start),
         names,
-        ids,
+        _known(names, contexts, right, second),
         contexts.certain | second.certain,
     )
+
+
+def _known(names: tuple[str, ...], contexts: Contexts, found: Composites, side: PlacedPattern) -> Ids:
+    """What solutions of a side of SEQ and their contexts say of some variables; where both say something, they agree."""
+    ids = np.zeros((len(found), len(names)), np.int32)
+    for at, name in enumerate(names):
+        if name in contexts.names:
+            ids[:, at] = contexts.ids[found.context, contexts.names.index(name)]
+        if name in side.names:
+            own = found.ids[:, side.names.index(name)]
+            ids[:, at] = np.where(own != 0, own, ids[:, at])
+    return ids
 
 
 def _merged(

@@ -126,9 +126,16 @@ def _found(source: Source, options: ReadOptions) -> tuple[str, str]:
     )
 
 
+_RELATIVE: Final = "No scheme found"
+"""What the reader says of a relative IRI where there is no base."""
+
+
 def _not_this_format(source: Source, data: bytes, seen: _Seen) -> tuple[str, str]:
     begin = data.lstrip()[:60].decode("utf-8", "replace").split("\n")[0]
     reason = f" ({seen.reason})" if seen.reason else ""
+    if _RELATIVE in (seen.reason or ""):
+        based = ", or begin the file with `@base <http://…/> .`" if source.format == "trig" else ""
+        return f"{_TITLES[source.format]} with relative IRIs{reason}", f"write IRIs with their scheme{based}"
     text = f"text that begins with `{begin}` and is not {_TITLES[source.format]}{reason}"
     for pattern, name in _BEGINNINGS:
         if name != source.format and re.match(pattern, data.lstrip()):

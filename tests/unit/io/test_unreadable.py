@@ -77,6 +77,18 @@ CASES = {
         "is not JSON-LD",
         'it looks like N-Quads: `format="nquads"`',
     ),
+    "relative IRIs": (
+        "a.trig",
+        "<g> { <urn:a> <urn:p> 5 }",
+        "TriG with relative IRIs (No scheme found in an absolute IRI)",
+        "write IRIs with their scheme, or begin the file with `@base <http://…/> .`",
+    ),
+    "relative IRIs where no base can be": (
+        "a.nq",
+        '<a> <urn:p> "x" <urn:g> .\n',
+        "N-Quads with relative IRIs",
+        "write IRIs with their scheme",
+    ),
     "something else": ("a.nq", "time,room,degrees\n", "begins with `time,room,degrees`", "`format=`"),
 }
 

@@ -213,7 +213,7 @@ class Settings:
         1 << 16, 100, "bytes of segments from which state is rewritten as a whole"
     )
     part_runs: int = _threshold(
-        1 << 13, 2, "runs of a query in a bucket from which its keys are kept in parts, loaded where touched"
+        1 << 11, 2, "runs of a query in a bucket from which its keys are kept in parts, loaded where touched"
     )
     slice_windows: int = _threshold(
         16, 2, "sliding windows in a slice of time, by which a finite input is spread over cores"

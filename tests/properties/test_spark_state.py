@@ -17,6 +17,7 @@ from spaseq.model.events import GraphEvent, localised
 from spaseq.planner import compile_query
 from spaseq.settings import changed_settings
 from spaseq.spark.job import Job, make_tasks
+from spaseq.spark.output.across_buckets import NUMBERED
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.shuffle.blocks import decode_block
@@ -77,8 +78,9 @@ class Buckets:
             for bucket, brought in enumerate(self._brought(piece)):
                 work = Work(self.job, bucket, BucketState(self.job, bucket, self.stores[bucket]), TaskPlace())
                 for batch in work.run(brought, RowForm(together=True), BadEvents(BadPolicy("fail"), "")):
-                    rows = pa.Table.from_batches([batch]).to_pylist()
-                    found.update(_shown(row) for row in rows)
+                    for row in pa.Table.from_batches([batch]).to_pylist():
+                        shown = _shown(row)
+                        found[shown] = 1 if _compared(row) else found[shown] + 1
         return found
 
     def _brought(self, piece: list[GraphEvent] | None) -> list[BucketInput]:
@@ -88,12 +90,18 @@ class Buckets:
             for each in brought:
                 if piece is None:
                     each.progress.promise(stream, FOREVER)
-                for event in piece or ():
-                    each.progress.see(event.stream, event.time)
+                for event in piece or ():  # of all streams, so that none holds time up
+                    each.progress.see(stream, event.time)
         batch = encode_pushed(piece or [], self.job.streams, self.mapper.dictionary)
         for query, bucket, _, block in self.mapper.blocks(batch, np.arange(len(batch)), ""):
             brought[bucket].blocks.setdefault(query, []).append(decode_block(block))
         return brought
+
+
+def _compared(row: dict[str, object]) -> bool:
+    """True if one of equal answers is kept when those of all buckets meet; each bucket, and each part of it, may give one."""
+    equal = row.get("equal")
+    return isinstance(equal, str) and not equal.startswith(NUMBERED)
 
 
 def _shown(row: dict[str, object]) -> str:

@@ -51,14 +51,17 @@ def _in_pieces(
     return found + engine.finish()
 
 
-def _restored(query: CompiledQuery, events: Events, knowledge: Knowledge, **options: Any) -> list[Match]:
-    """A snapshot and a new engine after every event."""
+def restored(
+    query: CompiledQuery, events: Events, knowledge: Knowledge, *, every: int = 1, **options: Any
+) -> list[Match]:
+    """A snapshot and a new engine after every event, or after so many."""
     engine, found = _engine(query, knowledge, options), list[Match]()
-    for event in _own(query, events):
+    for number, event in enumerate(_own(query, events)):
         found += engine.push(event)
-        engine = Engine.restore(
-            query, engine.snapshot(), knowledge=knowledge, compile_kernels=False, **options
-        )
+        if number % every == 0:
+            engine = Engine.restore(
+                query, engine.snapshot(), knowledge=knowledge, compile_kernels=False, **options
+            )
     return found + engine.finish()
 
 
@@ -83,7 +86,7 @@ ENGINE_HOSTS: tuple[Host, ...] = (
     Host("engine, all at once", _at_once),
     Host("engine, one by one", partial(_in_pieces, size=1)),
     Host("engine, three by three", partial(_in_pieces, size=3)),
-    Host("engine, restored after every event", _restored),
+    Host("engine, restored after every event", restored),
     Host("engine, out of order", _disordered),
 )
 """Every way in which the embedded engine must give the reference's answer."""

@@ -24,6 +24,7 @@ from spaseq.model.packing import Damaged
 from spaseq.planner import compile_query
 from spaseq.reference.interval_answers import interval_answers
 from spaseq.settings import changed_settings
+from support.engine_hosts import restored
 from support.interval_hosts import at_once, by_instant, column_answers
 from support.join_orders import shuffled_joins
 
@@ -149,14 +150,8 @@ def test_whatever_order_is_chosen_the_answers_are_the_same(operator: str, bound:
     ]
     text = query(*PARTS, "?y :r ?c", operator=operator, bound=f"FILTER(?a != ?c) {bound}")
     wanted = interval_answers(compile_intervals(text)[0], given, {})
-    compiled, found = compile_query(text, "epsparql"), list[Match]()
     with changed_settings(forgotten_rows=2), shuffled_joins(chance) as taken:
-        engine = Engine(compiled, compile_kernels=False)
-        for number, each in enumerate(given):
-            found += engine.push(each)
-            if number % 5 == 0:
-                engine = Engine.restore(compiled, engine.snapshot(), compile_kernels=False)
-        found += engine.finish()
+        found = restored(compile_query(text, "epsparql"), given, {}, every=5)
     assert len(taken) > 4
     assert found
     assert shown(found) == shown(wanted)

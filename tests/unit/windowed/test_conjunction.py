@@ -20,6 +20,7 @@ from spaseq.reference.continuous import window_answers
 from spaseq.settings import changed_settings
 from spaseq.windowed.conjunction import ConjunctionView
 from spaseq.windowed.evaluations import Period
+from support.engine_hosts import restored
 
 EX = "http://ex.org/"
 QUERY = """PREFIX : <http://ex.org/>
@@ -80,14 +81,8 @@ def test_whatever_order_is_chosen_the_answers_are_the_same(
     monkeypatch.setattr(ConjunctionView, "_look", look)
     given = events(90, seed)
     wanted = window_answers(compile_windows(QUERY), given, {})
-    query, found = compile_query(QUERY, "rsepql"), list[Match]()
     with changed_settings(forgotten_rows=2):
-        engine = Engine(query, compile_kernels=False)
-        for number, each in enumerate(given):
-            found += engine.push(each)
-            if number % 7 == 0:
-                engine = Engine.restore(query, engine.snapshot(), compile_kernels=False)
-        found += engine.finish()
+        found = restored(compile_query(QUERY, "rsepql"), given, {}, every=7)
     assert len(orders) == 6
     assert found
     assert Counter(map(shown, found)) == Counter(map(shown, wanted))

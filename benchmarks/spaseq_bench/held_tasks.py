@@ -79,8 +79,8 @@ def held_task(job: Job) -> Round:
 
 
 def _gaps(times: Sequence[float], first: int) -> list[float]:
-    """How long every micro-batch took from one on."""
-    return [late - early for early, late in pairwise(times[first - 1 :])]
+    """How long every micro-batch took from one on, but the last, which ends the stream and so handles every key."""
+    return [late - early for early, late in pairwise(times[first - 1 : -1])]
 
 
 def write_schedule(run: SparkRun, folder: Path, live: int, small: int) -> None:

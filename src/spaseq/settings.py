@@ -73,7 +73,7 @@ class Settings:
     )
     rewritten_bytes: int = _threshold(1 << 16, 150, "bytes in which the byte kernel rewrites a literal")
     digested_bytes: int = _threshold(
-        1 << 30,
+        1 << 28,
         100,
         "bytes of the files of a run that are read to notice a change; of more, samples and the time of change",
     )
@@ -204,7 +204,7 @@ class Settings:
     part_bytes_least: int = _threshold(1 << 20, 150, "the least part of a file that a task reads")
     part_bytes_most: int = _threshold(1 << 27, 300, "the largest part of a file that a task reads")
     scheduled_part_bytes: int = _threshold(1 << 26, 300, "the same for finite runs with a checkpoint")
-    micro_batch_bytes: int = _threshold(3 << 27, 400, "bytes per core of a micro-batch of such a run")
+    micro_batch_bytes: int = _threshold(1 << 29, 400, "bytes per core of a micro-batch of such a run")
     task_chunk_bytes: int = _threshold(1 << 24, 97, "bytes that a task reads at a time")
     stepped_rows: int = _threshold(50_000, 3, "rows that wait in a bucket before the automaton takes a step")
     segment_tails: int = _threshold(24, 2, "micro-batches after which their segments of state are merged")

@@ -57,7 +57,8 @@ def test_starts_of_intervals_survive_everything() -> None:
     """Bytes, a choice of events, blocks of instants beside, and instants of other events."""
     begun = replace(block([5, 9], [(0, 1), (1, 1)], ["<urn:a>"]), starts=np.array([2, 9], np.int64))
     assert decode_block(encode_block(begun)).starts.tolist() == [2, 9]
-    assert decode_block(encode_block(begun, encode_instants(np.array([7])))).starts.tolist() == [2, 9, 7]
+    ticked = decode_block(encode_block(begun, encode_instants(np.array([7]))))
+    assert ticked.with_ticks(separating=False).starts.tolist() == [2, 9, 7]
     assert begun.take(np.array([1, 0])).starts.tolist() == [9, 2]
     plain = block([3], [(0, 1)], ["<urn:b>"])
     assert concat_blocks([plain, begun]).starts.tolist() == [3, 2, 9]
@@ -86,8 +87,46 @@ def test_instants_of_other_events_come_out_as_events_without_rows() -> None:
     after = decode_block(
         encode_block(block([5, 9], [(0, 1)], ["<urn:a>"]), encode_instants(np.array([5, 6, 11])))
     )
+    assert (after.first, after.last) == (5, 11)
+    after = after.with_ticks(separating=False)
     assert after.times.tolist() == [5, 9, 6, 11]
     assert values(after) == [(5, "<urn:a>")]
+
+
+def test_of_many_instants_those_that_separate_events_are_enough() -> None:
+    """The first one after every event, before the first event, and the last of all; also where parts interleave."""
+    first = replace(block([5, 9], [(0, 1)], ["<urn:a>"]), ticks=(np.array([1, 2, 6, 7, 8, 9]),))
+    second = replace(block([7, 12], [(0, 1)], ["<urn:b>"]), ticks=(np.array([3, 8, 13, 14, 15]),))
+    both = concat_blocks([first, second]).with_ticks(separating=True)
+    assert sorted(both.times.tolist()) == [1, 5, 6, 7, 8, 9, 12, 13, 15]
+    assert not both.ticks
+    assert replace(first, ticks=()).with_ticks(separating=True).times.tolist() == [5, 9]
+
+
+def test_a_block_is_cut_with_its_ticks() -> None:
+    """What is before an instant and the rest; a block that is not cut is the same one."""
+    whole = replace(block([5, 9], [(0, 1)], ["<urn:a>"]), ticks=(np.array([1, 6, 11]), np.array([4])))
+    early, late = whole.cut(6)
+    assert early is not None
+    assert late is not None
+    assert (early.times.tolist(), [part.tolist() for part in early.ticks]) == ([5], [[1], [4]])
+    assert (late.times.tolist(), [part.tolist() for part in late.ticks]) == ([9], [[6, 11]])
+    assert whole.cut(1) == (None, whole)
+    assert whole.cut(12) == (whole, None)
+    kept = load_block(save_block(whole), 1, (0, 1), named=False, digested=False)
+    assert [part.tolist() for part in kept.ticks] == [[1, 4, 6, 11]]
+    only, rest = whole.cut(5)
+    assert only is not None
+    assert rest is not None
+    assert (len(only), only.first, only.last, rest.first) == (0, 1, 4, 5)
+    assert concat_blocks([only, rest]).with_ticks(separating=False).in_order().times.tolist() == [
+        1,
+        4,
+        5,
+        6,
+        9,
+        11,
+    ]
 
 
 @pytest.mark.parametrize("step", [1, 30_000, 86_400_000_000, 2**40])

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from spaseq.errors import SpaseqError
 from spaseq.operators.term_texts import packed_terms
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
@@ -48,7 +49,7 @@ class Block:
 
     ``names`` and ``digests`` are empty unless the events of matches are asked for. ``pairs`` are the
     partitions of the events (semantics 1.9): an event's ordinal and a term number per partition variable. ``starts`` is where
-    events begin, empty if all are instants.
+    events begin, empty if all are instants. ``ticks`` are the instants of events without rows, in order within each part.
     """
 
     times: Longs
@@ -61,6 +62,7 @@ class Block:
     gpms: tuple[Mappings, ...]
     terms: pa.LargeStringArray
     starts: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
+    ticks: tuple[Longs, ...] = ()
 
     def __len__(self) -> int:
         return len(self.times)
@@ -70,17 +72,18 @@ class Block:
         """The size of all columns."""
         rows = sum(part.event.nbytes + part.terms.nbytes for part in (self.pairs, *self.gpms))
         columns = self.times.nbytes + self.streams.nbytes + self.arrivals.nbytes + self.names.nbytes
-        return int(rows + columns + self.digests.nbytes + self.terms.nbytes + self.starts.nbytes)
+        ticks = sum(part.nbytes for part in self.ticks)
+        return int(rows + columns + self.digests.nbytes + self.terms.nbytes + self.starts.nbytes + ticks)
 
     @property
     def first(self) -> int:
         """The earliest instant."""
-        return int(self.times.min())
+        return int(np.concatenate([self.times, *(part[:1] for part in self.ticks)]).min())
 
     @property
     def last(self) -> int:
         """The latest instant."""
-        return int(self.times.max())
+        return int(np.concatenate([self.times, *(part[-1:] for part in self.ticks)]).max())
 
     def take(self, events: npt.NDArray[np.integer]) -> Block:
         """The events at these ordinals, in this order, with their rows; terms stay as they are."""
@@ -97,6 +100,55 @@ class Block:
             gpms=tuple(_moved(rows, place) for rows in self.gpms),
             starts=self.starts[events] if len(self.starts) else self.starts,
         )
+
+    def cut(self, instant: int) -> tuple[Block | None, Block | None]:
+        """What is before an instant, and the rest; None where there is nothing."""
+        early = self.times < instant
+        places = [int(np.searchsorted(part, instant)) for part in self.ticks]
+        before = tuple(part[:at] for part, at in zip(self.ticks, places, strict=True) if at)
+        after = tuple(part[at:] for part, at in zip(self.ticks, places, strict=True) if at < len(part))
+        if early.all() and not after:
+            return self, None
+        if not early.any() and not before:
+            return None, self
+        past, left = (self.take(np.flatnonzero(which)) for which in (early, ~early))
+        return replace(past, ticks=before), replace(left.compact(), ticks=after)
+
+    def with_ticks(self, *, separating: bool) -> Block:
+        """The block with an event without rows at every instant of its ticks that has none.
+
+        With ``separating``, where all that matters is whether there was an instant between two events, only at the first
+        one after every event, and at the last of all, by which runs that wait in vain are known.
+        """
+        if not self.ticks:
+            return self
+        ticks = self._separating() if separating else np.unique(np.concatenate(self.ticks))
+        ticks = ticks[~np.isin(ticks, self.times)]
+        nothing = np.zeros(len(ticks), np.int64)
+        # Without events of its own a block does not say whether events have names and digests; what is too much is not read.
+        named, digested = (len(column) == len(self) for column in (self.names, self.digests))
+        digests = np.zeros((len(ticks) if digested else 0, DIGEST), np.uint8)
+        return replace(
+            self,
+            times=np.concatenate([self.times, ticks]),
+            streams=np.concatenate([self.streams, nothing.astype(np.int16)]),
+            arrivals=np.concatenate([self.arrivals, nothing]),
+            names=np.concatenate([self.names, nothing.astype(np.int32)]) if named else self.names,
+            digests=np.concatenate([self.digests, digests]),
+            starts=np.concatenate([self.starts, ticks]) if len(self.starts) else self.starts,
+            ticks=(),
+        )
+
+    def _separating(self) -> Longs:
+        present = np.unique(self.times)
+        bounds = np.concatenate([np.array([BEFORE_ALL]), present])
+        nearest = np.full(len(bounds), FOREVER)
+        for part in self.ticks:
+            at = np.searchsorted(part, bounds, "right")
+            later = np.where(at < len(part), part[np.minimum(at, len(part) - 1)], FOREVER)
+            nearest = np.minimum(nearest, later)
+        between = nearest[nearest < np.append(present, FOREVER)]
+        return np.unique(np.append(between, max(part[-1] for part in self.ticks)))
 
     def in_order(self) -> Block:
         """By time, then by the order of the stream declarations, then by arrival (semantics 1.8)."""
@@ -154,6 +206,7 @@ def concat_blocks(blocks: Sequence[Block]) -> Block:
         tuple(rows([block.gpms[gpm] for block in blocks]) for gpm in range(len(blocks[0].gpms))),
         pa.concat_arrays([block.terms for block in blocks]),
         _starts(blocks),
+        tuple(part for block in blocks for part in block.ticks),
     )
 
 
@@ -204,7 +257,7 @@ def encode_block(block: Block, ticks: bytes = b"") -> bytes:
 
 
 def decode_block(data: bytes | memoryview) -> Block:
-    """The block that `encode_block` wrote, other instants as events without rows; `IncompatibleBlock` for one of another release."""
+    """The block that `encode_block` wrote, with its ticks; `IncompatibleBlock` for one of another release."""
     if data[0] != VERSION:
         raise IncompatibleBlock(
             f"a block of version {data[0]} was found, this release reads version {VERSION}; finish the run with "
@@ -232,24 +285,9 @@ def decode_block(data: bytes | memoryview) -> Block:
     written = pa.LargeStringArray.from_buffers(
         terms, pa.py_buffer(ends), pa.py_buffer(column(np.uint8, texts))
     )
-    found = Block(times, streams, arrivals, named, digested, rows[0], tuple(rows[1:]), written, starts)
-    return _with_ticks(found, decode_instants(data[at : at + ticks])) if ticks else found
-
-
-def _with_ticks(block: Block, ticks: Longs) -> Block:
-    """The block with an event without rows at every instant that has none."""
-    ticks = ticks[~np.isin(ticks, block.times)]
-    nothing = np.zeros(len(ticks), np.int64)
-    return replace(
-        block,
-        times=np.concatenate([block.times, ticks]),
-        streams=np.concatenate([block.streams, nothing.astype(np.int16)]),
-        arrivals=np.concatenate([block.arrivals, nothing]),
-        names=np.concatenate([block.names, nothing.astype(np.int32)]) if len(block.names) else block.names,
-        digests=np.concatenate([block.digests, np.zeros((len(ticks), DIGEST), np.uint8)])
-        if len(block.digests)
-        else block.digests,
-        starts=np.concatenate([block.starts, ticks]) if len(block.starts) else block.starts,
+    instants = (decode_instants(data[at : at + ticks]),) if ticks else ()
+    return Block(
+        times, streams, arrivals, named, digested, rows[0], tuple(rows[1:]), written, starts, instants
     )
 
 

@@ -78,6 +78,11 @@ class Routing:
         """True if instants matter in all buckets, whatever rows they have."""
         return self.unit in (RouteUnit.KEY_AND_TICKS, RouteUnit.EVALUATION)
 
+    @property
+    def tells_all(self) -> bool:
+        """True if every bucket must receive every instant."""
+        return self.everywhere and not self.groups
+
     def targets(self, hashes: Words, times: Longs) -> Targets:
         """The buckets of rows with these hashes of their keys; the rows of one instant stay in order."""
         rows, stretches = self._stretches(times)
@@ -88,7 +93,7 @@ class Routing:
         """The buckets that must receive these instants."""
         if not self.everywhere:
             return self.targets(no_key(len(times)), times)
-        if not self.groups:
+        if self.tells_all:
             everywhere = np.arange(self.buckets, dtype=np.int32)
             return Targets(np.repeat(np.arange(len(times)), self.buckets), np.tile(everywhere, len(times)))
         rows, stretches = self._stretches(times)

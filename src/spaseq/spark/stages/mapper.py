@@ -126,8 +126,11 @@ class Mapper:
             ticks = routing.tick_targets(times)
             return _Pieces(_NO_PIECE, rows, events=_Piece(ticks.bucket, ticks.row, ticks.row))
         instants, first = np.unique(times, return_index=True)
-        ticks = routing.tick_targets(instants)
         # One event stands for them, so that no block is empty.
+        if routing.tells_all:
+            every, event = np.arange(routing.buckets, dtype=np.int32), np.full(routing.buckets, first[0])
+            return _Pieces(_NO_PIECE, rows, events=_Piece(every, event, event), instants=_Instants(instants))
+        ticks = routing.tick_targets(instants)
         _, shown = np.unique(ticks.bucket, return_index=True)
         event = first[ticks.row[shown]]
         return _Pieces(
@@ -271,20 +274,23 @@ _NO_PIECE: Final = _Piece(np.zeros(0, np.int32), np.zeros(0, np.intp), np.zeros(
 
 
 class _Instants:
-    """Instants, and for every bucket those that it must hear of, as bytes."""
+    """Instants, and for every bucket those that it must hear of, as bytes; without targets all of them."""
 
-    def __init__(self, instants: Longs, targets: Targets) -> None:
+    def __init__(self, instants: Longs, targets: Targets | None = None) -> None:
         self._instants = instants
-        order = np.argsort(targets.bucket, kind="stable")
-        self._row, self._bucket = targets.row[order], targets.bucket[order]
         self._all: bytes | None = None
+        self._by_bucket: Targets | None = None
+        if targets is not None:
+            order = np.argsort(targets.bucket, kind="stable")
+            self._by_bucket = Targets(targets.row[order], targets.bucket[order])
 
     def of(self, bucket: int) -> bytes:
-        first, last = np.searchsorted(self._bucket, (bucket, bucket + 1)).tolist()
-        if first == last:
-            return b""
-        if last - first < len(self._instants):
-            return encode_instants(self._instants[self._row[first:last]])
+        if self._by_bucket is not None:
+            first, last = np.searchsorted(self._by_bucket.bucket, (bucket, bucket + 1)).tolist()
+            if first == last:
+                return b""
+            if last - first < len(self._instants):
+                return encode_instants(self._instants[self._by_bucket.row[first:last]])
         self._all = self._all or encode_instants(self._instants)
         return self._all
 

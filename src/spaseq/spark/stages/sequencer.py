@@ -60,6 +60,8 @@ class Sequencer:
         self._compacted = 0
         self._counted: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = []
         routing = task.routing
+        # An automaton only asks whether an instant lies between two events; windows are evaluated at every one.
+        self._separates = task.program.operator == "automaton"
         # Only rows on the border of two windows are in two places, so only then is there a question who reports.
         self._report = self._owned if routing.size else None
 
@@ -116,7 +118,7 @@ class Sequencer:
 
     def add(self, block: Block) -> None:
         """Take in more events."""
-        if len(block):
+        if len(block) or block.ticks:
             self.held.append(block)
             self.waiting += len(block)
 
@@ -169,17 +171,12 @@ class Sequencer:
 
     def _before(self, now: int) -> tuple[Block | None, list[Block]]:
         """The events before a time, in order, and the blocks that are left."""
-        due, rest = [], []
-        for block in self.held:
-            early = block.times < now
-            if early.all():
-                due.append(block)
-            elif not early.any():
-                rest.append(block)
-            else:
-                due.append(block.take(np.flatnonzero(early)))
-                rest.append(block.take(np.flatnonzero(~early)).compact())
-        return (concat_blocks(due).in_order() if due else None), rest
+        cuts = [block.cut(now) for block in self.held]
+        due = [early for early, _ in cuts if early is not None]
+        rest = [late for _, late in cuts if late is not None]
+        if not due:
+            return None, rest
+        return concat_blocks(due).with_ticks(separating=self._separates).in_order(), rest
 
     def _step(self, machine: Machine, given: Encoded | None, now: int) -> Iterator[Answers]:
         program = self.task.program

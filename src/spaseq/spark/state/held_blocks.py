@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from spaseq.model.packing import INSTANT, Arrays, Field, check_arrays
+from spaseq.model.packing import INSTANT, Arrays, Damaged, Field, check_arrays
 from spaseq.operators.saved_state import pack, unpack
 from spaseq.operators.term_texts import packed_terms, unpacked_terms
 from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings
@@ -37,6 +37,8 @@ def save_block(block: Block) -> bytes:
         arrays |= {f"event.{number}": rows.event, f"rows.{number}": rows.terms}
     if len(block.starts):
         arrays["starts"] = block.starts
+    if block.ticks:
+        arrays["ticks"] = np.unique(np.concatenate(block.ticks))
     return pack({}, arrays)
 
 
@@ -60,9 +62,15 @@ def load_block(data: bytes, streams: int, widths: Sequence[int], *, named: bool,
     }
     if "starts" in arrays:
         tables["starts"] = _FIELDS["times"]
+    if "ticks" in arrays:
+        tables["ticks"] = Field(np.int64, ("ticks",), INSTANT)
     check_arrays(arrays, {**_FIELDS, **tables}, sizes)
+    ticks = arrays.get("ticks", np.zeros(0, np.int64))
+    if (np.diff(ticks) <= 0).any():
+        raise Damaged("instants are not in order")
     rows = [Mappings(arrays[f"event.{number}"], arrays[f"rows.{number}"]) for number in range(len(widths))]
     return Block(
         arrays["times"], arrays["streams"], arrays["arrivals"], arrays["names"], arrays["digests"],
         rows[0], tuple(rows[1:]), unpacked_terms(arrays), arrays.get("starts", np.zeros(0, np.int64)),
+        (ticks,) if len(ticks) else (),
     )  # fmt: skip

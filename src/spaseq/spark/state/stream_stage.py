@@ -8,7 +8,7 @@ then, whichever keys are idle.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -150,15 +150,15 @@ class Work:
 
     def _in_time(self, block: Block, watermark: int) -> Block:
         """The events that are not late; without a check for lateness none may be."""
-        late = block.times < watermark
-        if not late.any():
+        late, rest = block.cut(watermark)
+        if late is None:
             return block
         if self._job.punctual:
             raise IncompatibleState(
                 "the files have changed while they were read: there are events before those that were read last; "
                 "start again with a new checkpoint"
             )
-        return block.take(np.flatnonzero(~late)).compact()
+        return rest or replace(block.take(np.zeros(0, np.intp)), ticks=())
 
     def _judge(self, clocks: list[Block], passed: list[int], bad: BadEvents) -> None:
         """Count the events that came after the watermark of a query had passed them; the policy says what becomes of them.

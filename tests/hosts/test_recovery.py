@@ -150,6 +150,9 @@ def test_a_finite_run_killed_and_resumed_with_fewer_cores_writes_the_same(
     for number in range(12):
         feed.add(last=number == 11)
     options = ("--checkpoint", "points", "--master")
+    # As if a first one was killed while Spark wrote the plan of its first micro-batch.
+    (spark / "offsets").mkdir(parents=True)
+    (spark / "offsets" / ".0.8fa0.tmp").write_text("v1")
     for kill in range(2):
         with feed.run("spark", "found", *options, f"local[{2 - kill % 2}]") as process:
             begun = _batches(spark, "offsets")

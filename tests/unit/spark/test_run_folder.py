@@ -118,3 +118,18 @@ def test_damaged_files_are_refused_by_name(request_of: RunRequest, name: str) ->
         IncompatibleCheckpoint, match=rf"{name}` is damaged .*remove the checkpoint to start again"
     ):
         RunFolder(Path("points"), {})
+
+
+@pytest.mark.parametrize(
+    ("file", "stays"),
+    [("offsets/.0.8fa0.tmp", False), ("metadata", False), ("offsets/0", True), ("commits/0", True)],
+)
+def test_what_spark_left_before_it_planned_anything_is_forgotten(
+    tmp_path: Path, file: str, stays: bool
+) -> None:
+    """It refuses a directory that has files and no first micro-batch; one that it has planned is done again."""
+    path = tmp_path / "points" / "spark" / file
+    path.parent.mkdir(parents=True)
+    path.write_text("v1")
+    RunFolder(tmp_path / "points", {}).forget_unplanned()
+    assert path.exists() == stays

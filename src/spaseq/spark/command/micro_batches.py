@@ -47,6 +47,7 @@ class MicroBatches:
         # What is left of a micro-batch that a crash cut off; it is done again, perhaps by other tasks.
         for name in (BAD, COUNTS):
             shutil.rmtree(self._folder / name, ignore_errors=True)
+        self._kept.forget_unplanned()
         run.outgoing.prepare(resumed=self._kept.record is not None)
         self._writing = Writing(
             run.request, run.names, run.format, run.outgoing, stack, self._kept.record, tell

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
@@ -90,6 +91,15 @@ class RunFolder:
         """Note what is on the disk."""
         self._records.save(asdict(record), {})
         self._record = deepcopy(record)
+
+    def forget_unplanned(self) -> None:
+        """Remove what Spark left if a crash came before its first micro-batch was planned: it would refuse to begin there."""
+        if self._record is None and not any(
+            file.name.isdigit()
+            for name in ("offsets", "commits")
+            for file in (self.path / SPARK / name).glob("*")
+        ):
+            shutil.rmtree(self.path / SPARK, ignore_errors=True)
 
     @contextmanager
     def taking_up(self, name: str) -> Iterator[None]:

@@ -66,7 +66,7 @@ def _row(
     """A row of `OUTPUT`."""
     told = dict.fromkeys(COUNTS, 0) if counts is None else {name: counts[name] for name in COUNTS}
     row = {"answers": answers, "late": late, **told, "watermark": watermark}
-    return pd.DataFrame({name: pd.Series([value], dtype=object) for name, value in row.items()})
+    return pd.DataFrame([list(row.values())], columns=list(row), dtype=object)
 
 
 def _input(frames: Iterable[pd.DataFrame]) -> BucketInput:

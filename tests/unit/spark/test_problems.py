@@ -42,3 +42,34 @@ def test_a_trace_becomes_a_sentence(error: str, kind: type[SpaseqError], text: s
     found = problem_of(Exception(TRACE.format(error=error)))
     assert isinstance(found, kind)
     assert str(found) == text
+
+
+JAVA = """py4j.protocol.Py4JJavaError: An error occurred while calling o265.collectToPython.
+: org.apache.spark.SparkException: Job aborted.
+\tat org.apache.spark.sql.Dataset.collectToPython(Dataset.scala:1)
+Caused by: {cause}
+\tat java.base/java.io.FileOutputStream.writeBytes(Native Method)
+\t... 9 more
+"""
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind", "text"),
+    [
+        (
+            "java.io.IOException: No space left on device",
+            SparkFailed,
+            "the run failed: no space left on device",
+        ),
+        (
+            "org.apache.spark.SparkException: the file is gone",
+            UnknownFailure,
+            "the run failed on Spark: org.apache.spark.SparkException: the file is gone",
+        ),
+    ],
+)
+def test_the_cause_that_java_names_is_told(cause: str, kind: type[SpaseqError], text: str) -> None:
+    """Not that a call of Java failed."""
+    found = problem_of(Exception(JAVA.format(cause=cause)))
+    assert isinstance(found, kind)
+    assert str(found) == text

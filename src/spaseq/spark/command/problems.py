@@ -18,6 +18,9 @@ _OURS: Final = re.compile(
 _LAST: Final = re.compile(r"^([A-Za-z_][\w.]*(?:Error|Exception|Interrupt)): (.*)$", re.MULTILINE)
 _SYSTEM: Final = re.compile(r"^\w+Error: \[Errno \d+\] (.*?)(?:: '([^']*)')?$", re.MULTILINE)
 """An error of the operating system, such as a file that is gone."""
+_JAVA: Final = re.compile(r"^(?:Caused by)?: ([A-Za-z_][\w.$]*(?:Error|Exception))(?:: (.*))?$", re.MULTILINE)
+"""What Java says, the cause of all last."""
+_FULL: Final = "No space left on device"
 _WRONG: Final = ("InvalidArgument", "IncompatibleState", "IncompatibleBlock")
 """Errors that a user mends on the command line or by another checkpoint."""
 
@@ -65,6 +68,8 @@ def problem_of(error: Exception) -> SpaseqError:
     if system:
         what, where = system[-1]
         return SparkFailed(f"the run failed:{f' `{where}`' if where else ''} {what.lower()}")
-    last = _LAST.findall(text)
+    if _FULL in text:
+        return SparkFailed(f"the run failed: {_FULL.lower()}")
+    last = _JAVA.findall(text) or _LAST.findall(text)
     what = f"{last[-1][0]}: {last[-1][1]}" if last else text.strip().splitlines()[0]
     return UnknownFailure(f"the run failed on Spark: {what.strip()}")

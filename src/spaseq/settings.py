@@ -207,6 +207,9 @@ class Settings:
     micro_batch_bytes: int = _threshold(1 << 29, 400, "bytes per core of a micro-batch of such a run")
     task_chunk_bytes: int = _threshold(1 << 24, 97, "bytes that a task reads at a time")
     stepped_rows: int = _threshold(50_000, 3, "rows that wait in a bucket before the automaton takes a step")
+    narrowed_rows: int = _threshold(
+        16, 1, "rows from which columns of saved state take as few bytes as their numbers need"
+    )
     segment_tails: int = _threshold(24, 2, "micro-batches after which their segments of state are merged")
     segment_runs: int = _threshold(256, 2, "runs from which a segment of mostly expired runs is rewritten")
     segment_bytes: int = _threshold(

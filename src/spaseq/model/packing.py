@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.settings import settings
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
@@ -60,7 +61,7 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], vers
     bodies: list[bytes] = []
     for name, array in arrays.items():
         shape = [name, array.dtype.str, list(array.shape)]
-        if array.dtype == np.int64 and 0 < array.ndim <= 2 and len(array) >= _NARROWED:
+        if array.dtype == np.int64 and 0 < array.ndim <= 2 and len(array) >= settings().narrowed_rows:
             columns = [_narrow(column) for column in array.reshape(len(array), -1).T]
             shapes.append([*shape, [[base, width] for base, width, _ in columns]])
             bodies += [body for _, _, body in columns]
@@ -75,8 +76,6 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], vers
     return b"".join([_HEAD.pack(_MAGIC, version, checksum, len(text)), *parts])
 
 
-_NARROWED: Final = 16
-"""Rows from which an array is large."""
 _WIDTHS: Final = (1, 2, 4, 8)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from spaseq.errors import IncompatibleCheckpoint, InvalidArgument, SpaseqError
@@ -42,6 +44,16 @@ def test_a_trace_becomes_a_sentence(error: str, kind: type[SpaseqError], text: s
     found = problem_of(Exception(TRACE.format(error=error)))
     assert isinstance(found, kind)
     assert str(found) == text
+
+
+def test_a_file_that_only_the_driver_sees_is_told_as_such(tmp_path: Path) -> None:
+    """It is not gone: a mount is missing on a worker."""
+    seen = tmp_path / "in.nq"
+    seen.touch()
+    error = f"FileNotFoundError: [Errno 2] No such file or directory: '{seen}'"
+    found = problem_of(Exception(TRACE.format(error=error)))
+    assert isinstance(found, SparkFailed)
+    assert str(found).startswith(f"a worker does not see `{seen}`, which the driver sees: mount")
 
 
 JAVA = """py4j.protocol.Py4JJavaError: An error occurred while calling o265.collectToPython.

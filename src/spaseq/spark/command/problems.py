@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tempfile
@@ -67,6 +68,11 @@ def problem_of(error: Exception) -> SpaseqError:
     system = _SYSTEM.findall(text)
     if system:
         what, where = system[-1]
+        if what == os.strerror(errno.ENOENT) and where and Path(where).exists():
+            return SparkFailed(
+                f"a worker does not see `{where}`, which the driver sees: mount one shared folder under this path on the "
+                "driver and on every worker (docs/how-to/run-on-a-cluster.md)"
+            )
         return SparkFailed(f"the run failed:{f' `{where}`' if where else ''} {what.lower()}")
     if _FULL in text:
         return SparkFailed(f"the run failed: {_FULL.lower()}")

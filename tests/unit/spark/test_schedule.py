@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from spaseq.spark.sources.schedule import Batch, Part, cut_into_batches
+import pytest
+
+from spaseq.spark.sources.schedule import Batch, Part, Schedule, cut_into_batches
 from spaseq.spark.sources.splits import Split
 
 
@@ -47,3 +50,17 @@ def test_each_stream_promises_the_least_time_that_is_still_to_come() -> None:
 def test_an_empty_input_is_one_micro_batch() -> None:
     """Somebody has to say that the streams have ended."""
     assert starts(list(cut_into_batches([part(0, 0, None), part(1, 0, None)], ["s"], 10))) == [[0, 1]]
+
+
+def test_a_schedule_of_one_machine_is_good_for_a_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers have other working directories; messages name files as they were given."""
+    monkeypatch.chdir(tmp_path)
+    given = Split(Path("in/0.nq"), "nquads", 5, 9, "urn:at")
+    Schedule((Batch({"s": (given,)}, {"s": None}),)).with_absolute_paths().save(Path("schedule"))
+    (found,) = Schedule.load(Path("schedule"), "urn:at").batches[0].parts["s"]
+    assert found == replace(given, path=tmp_path / "in" / "0.nq", shown="in/0.nq")
+    assert found.file == given.file
+    again = Schedule.load(Path("schedule"), "urn:at").with_absolute_paths()
+    assert again.batches[0].parts["s"] == (found,)

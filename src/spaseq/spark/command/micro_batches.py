@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -14,7 +13,7 @@ from spaseq.spark.command.background import MOMENT, show_tasks
 from spaseq.spark.command.run_folder import SCHEDULE, SPARK, Record, RunFolder
 from spaseq.spark.command.run_output import ANSWERS, BAD, COUNTS, Writing
 from spaseq.spark.sources.event_files import FileParts, read_events, scheduled_events
-from spaseq.spark.sources.schedule import Schedule, make_schedule
+from spaseq.spark.sources.schedule import Schedule, absolute, make_schedule
 from spaseq.spark.spark_session import is_one_process, parallel_tasks
 
 if TYPE_CHECKING:
@@ -125,7 +124,9 @@ class MicroBatches:
         read = self._run.request.input.read
         if path.exists():
             with self._kept.taking_up(SCHEDULE):
-                Schedule.load(path, read.timestamp_predicate)
+                schedule = Schedule.load(path, read.timestamp_predicate)
+            if not is_one_process(self._run.master):  # and was one when the schedule was made, perhaps
+                schedule.with_absolute_paths().save(path)
         else:
             make_schedule(self._spark, self._sources(), read).save(path)
         files = {iri: self._run.files(iri) for iri in self._run.inputs}
@@ -140,10 +141,7 @@ class MicroBatches:
         found = self._run.sources
         if is_one_process(self._run.master):
             return found
-        return {
-            iri: [replace(each, path=each.path.absolute(), shown=each.name) for each in sources]
-            for iri, sources in found.items()
-        }
+        return {iri: [absolute(each) for each in sources] for iri, sources in found.items()}
 
     def _take(self, answers: DataFrame, batch: int) -> None:
         """One micro-batch; Spark may come with the last one again after a crash."""

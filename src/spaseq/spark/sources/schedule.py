@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import pyarrow as pa
 
@@ -26,6 +26,8 @@ from spaseq.spark.sources.event_files import cut_into_parts
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.spark_session import parallel_tasks
 from spaseq.stores import StoreAccess
+
+AnySource = TypeVar("AnySource", bound=Source)
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -56,6 +58,15 @@ class Schedule:
 
     batches: tuple[Batch, ...]
 
+    def with_absolute_paths(self) -> Schedule:
+        """For workers, whose working directory is another one; messages name files as they were given."""
+        return Schedule(
+            tuple(
+                replace(batch, parts={iri: tuple(map(absolute, parts)) for iri, parts in batch.parts.items()})
+                for batch in self.batches
+            )
+        )
+
     def save(self, path: Path) -> None:
         """Write it so that a crash leaves all of it or nothing."""
         batches = [
@@ -84,6 +95,11 @@ class Schedule:
             for batch in saved["batches"]
         )
         return Schedule(batches)
+
+
+def absolute(source: AnySource) -> AnySource:
+    """A file by its whole path, under its own name."""
+    return replace(source, path=source.path.absolute(), shown=source.shown or str(source.path))
 
 
 def make_schedule(

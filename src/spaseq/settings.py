@@ -205,7 +205,7 @@ class Settings:
     part_bytes_most: int = _threshold(1 << 27, 300, "the largest part of a file that a task reads")
     scheduled_part_bytes: int = _threshold(1 << 26, 300, "the same for finite runs with a checkpoint")
     micro_batch_bytes: int = _threshold(1 << 29, 400, "bytes per core of a micro-batch of such a run")
-    task_chunk_bytes: int = _threshold(1 << 24, 97, "bytes that a task reads at a time")
+    task_chunk_bytes: int = _threshold(1 << 26, 97, "bytes that a task reads at a time")
     stepped_rows: int = _threshold(50_000, 3, "rows that wait in a bucket before the automaton takes a step")
     narrowed_rows: int = _threshold(
         16, 1, "rows from which columns of saved state take as few bytes as their numbers need"

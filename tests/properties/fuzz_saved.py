@@ -28,7 +28,6 @@ from spaseq.planner.compiled import CompiledQuery
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
-from spaseq.spark.shuffle.blocks import decode_block
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
@@ -226,9 +225,7 @@ class Bucket:
         if plain:
             batch = encode_pushed(plain, (STREAM,), dictionary)
             arrivals = np.arange(len(plain), dtype=np.int64)
-            rows.blocks = {
-                0: [decode_block(block) for _, _, _, block in self.mapper.blocks(batch, arrivals, "")]
-            }
+            rows.blocks = {0: [block for _, _, _, block in self.mapper.blocks(batch, arrivals, "")]}
             rows.progress.see(STREAM, max(event.time for event in plain))
         if end:
             rows.progress.promise(STREAM, 2**63 - 1)

@@ -20,7 +20,6 @@ from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.across_buckets import NUMBERED
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
-from spaseq.spark.shuffle.blocks import decode_block
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
@@ -94,7 +93,7 @@ class Buckets:
                     each.progress.see(stream, event.time)
         batch = encode_pushed(piece or [], self.job.streams, self.mapper.dictionary)
         for query, bucket, _, block in self.mapper.blocks(batch, np.arange(len(batch)), ""):
-            brought[bucket].blocks.setdefault(query, []).append(decode_block(block))
+            brought[bucket].blocks.setdefault(query, []).append(block)
         return brought
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from spaseq.spark.state.processor import COUNTS
+from spaseq.spark.state.processor import COUNTS, LATE, WATERMARK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,12 +31,14 @@ _ENDINGS: Final = ("_late", "_state")
 
 def observed(found: DataFrame, name: str, streams: Sequence[str]) -> DataFrame:
     """The rows of the stateful operator; under names that begin with this one Spark reports what they count."""
-    late = [F.sum(F.col("late")[number]).alias(f"{_LATE_OF}{iri}") for number, iri in enumerate(streams)]
+    told = F.col("told")
+    late = [F.sum(told[LATE + number]).alias(f"{_LATE_OF}{iri}") for number, iri in enumerate(streams)]
     none = F.lit(0).cast("bigint")
-    every = F.sum(F.aggregate("late", none, lambda total, more: total + more)).alias("late")
-    state = [F.sum(count).alias(count) for count in COUNTS]
-    told = found.observe(f"{name}_late", every, *late)
-    return told.observe(f"{name}_state", *state, F.min("watermark").alias("watermark"))
+    of_streams = F.slice(told, LATE + 1, len(streams))  # SQL counts from 1
+    every = F.sum(F.aggregate(of_streams, none, lambda total, more: total + more)).alias("late")
+    state = [F.sum(told[number]).alias(count) for number, count in enumerate(COUNTS)]
+    state.append(F.min(told[WATERMARK]).alias("watermark"))
+    return found.observe(f"{name}_late", every, *late).observe(f"{name}_state", *state)
 
 
 def prometheus_text(progress: StreamingQueryProgress) -> str:

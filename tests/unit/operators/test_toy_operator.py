@@ -23,7 +23,6 @@ from spaseq.settings import changed_settings
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
-from spaseq.spark.shuffle.blocks import decode_block
 from spaseq.spark.shuffle.routing import Ticks, routing_of
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
@@ -171,7 +170,7 @@ def test_it_runs_in_the_buckets_of_spark_with_its_state_in_the_store(cold: bool,
         plain: list[GraphEvent] = [e.to_graph_event(STREAM, mapper.dictionary) for e in piece or ()]
         batch = encode_pushed(plain, streams, mapper.dictionary)
         for _, bucket, _, block in mapper.blocks(batch, np.arange(len(plain), dtype=np.int64), ""):
-            brought[bucket].blocks.setdefault(0, []).append(decode_block(block))
+            brought[bucket].blocks.setdefault(0, []).append(block)
             used.add(bucket)
         for bucket, (given_here, store) in enumerate(zip(brought, stores, strict=True)):
             if piece is None:

@@ -15,6 +15,7 @@ from spaseq.spark.shuffle.blocks import (
     Mappings,
     concat_blocks,
     decode_block,
+    decode_blocks,
     decode_instants,
     encode_block,
     encode_instants,
@@ -51,6 +52,23 @@ def test_bytes_bring_back_the_same_block() -> None:
     after = decode_block(encode_block(before))
     assert values(after) == values(before) == [(5, "<urn:a>"), (9, None), (9, '"ü"')]
     assert after.streams.dtype == np.int16
+
+
+def test_several_blocks_are_decoded_as_one() -> None:
+    """Their columns are joined as bytes: events and terms are numbered on, unbound stays unbound, instants begin where they are."""
+    first = block([5, 9], [(0, 1), (1, 0), (1, 2)], ["<urn:a>", '"ü"'])
+    nothing = block([7], [], [])
+    begun = replace(block([3], [(0, 1)], ["<urn:b>"]), starts=np.array([2], np.int64))
+    named = [replace(each, names=np.zeros(len(each), np.int32)) for each in (first, nothing, begun)]
+    named[2] = replace(named[2], names=np.array([1], np.int32))
+    ticks = encode_instants(np.array([4, 6]))
+    whole = decode_blocks([encode_block(each, ticks if each is named[1] else b"") for each in named])
+    joined = concat_blocks(named)
+    assert values(whole) == values(joined) == [(5, "<urn:a>"), (9, None), (9, '"ü"'), (3, "<urn:b>")]
+    assert whole.times.tolist() == [5, 9, 7, 3]
+    assert whole.starts.tolist() == joined.starts.tolist() == [5, 9, 7, 2]
+    assert whole.names.tolist() == joined.names.tolist() == [0, 0, 0, 3]
+    assert [each.tolist() for each in whole.ticks] == [[4, 6]]
 
 
 def test_starts_of_intervals_survive_everything() -> None:

@@ -6,6 +6,7 @@ block: one row for Spark, whatever its size, so that the JVM moves bytes and sor
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -258,37 +259,95 @@ def encode_block(block: Block, ticks: bytes = b"") -> bytes:
 
 def decode_block(data: bytes | memoryview) -> Block:
     """The block that `encode_block` wrote, with its ticks; `IncompatibleBlock` for one of another release."""
+    return decode_blocks([data])
+
+
+def decode_blocks(given: Sequence[bytes | memoryview]) -> Block:
+    """Blocks of one query as one, one block after the other: all columns are joined before any is looked at."""
+    sizes, columns, ticks = zip(*map(_columns, given), strict=True)
+    events, terms, begun, counts, widths = (list(each) for each in zip(*sizes, strict=True))
+
+    def column(number: int, kind: type[np.generic]) -> _Column:
+        own = [of_block[number] for of_block in columns]
+        return np.frombuffer(own[0] if len(own) == 1 else b"".join(own), kind)
+
+    def numbers(ids: _Column, rows: Sequence[int]) -> Ints:
+        if len(given) == 1:
+            return ids
+        first = np.repeat(np.cumsum([0, *terms[:-1]]).astype(np.int32), rows)
+        return np.where(ids > 0, ids + first, 0)
+
+    times, arrivals, lengths = column(0, np.int64), column(1, np.int64), column(4, np.uint32)
+    tables = []
+    for table, width in enumerate(widths[0]):
+        rows = [of_block[table] for of_block in counts]
+        event, cells = column(8 + 2 * table, np.int32), column(9 + 2 * table, np.int32)
+        if len(given) > 1:
+            event = event + np.repeat(np.cumsum([0, *events[:-1]]).astype(np.int32), rows)
+        found = numbers(cells, [count * width for count in rows])
+        tables.append(Mappings(event, found.reshape(len(event), width)))
+    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
+    written = pa.LargeStringArray.from_buffers(
+        len(lengths), pa.py_buffer(ends), pa.py_buffer(column(7, np.uint8))
+    )
+    starts = column(2, np.int64)
+    if any(begun) and begun != events:
+        own = [
+            np.frombuffer(each[2 if of_block else 0], np.int64)
+            for each, of_block in zip(columns, begun, strict=True)
+        ]
+        starts = np.concatenate(own)
+    names = column(3, np.int32)
+    return Block(
+        times,
+        column(5, np.int16),
+        arrivals,
+        numbers(names, [len(each[3]) // 4 for each in columns]),
+        column(6, np.uint8).reshape(-1, DIGEST),
+        tables[0],
+        tuple(tables[1:]),
+        written,
+        starts,
+        tuple(decode_instants(each) for each in ticks if each),
+    )
+
+
+_Sizes = tuple[int, int, int, list[int], list[int]]
+"""How many events, terms and starts a block has, and of its tables the rows and the widths."""
+
+
+def _columns(data: bytes | memoryview) -> tuple[_Sizes, list[memoryview], memoryview]:
+    """Of a block as bytes its sizes, its columns (those of its tables last) and its ticks."""
     if data[0] != VERSION:
         raise IncompatibleBlock(
             f"a block of version {data[0]} was found, this release reads version {VERSION}; finish the run with "
             "the release that wrote it, or start again with a new checkpoint"
         )
-    events, names, digests, terms, texts, ticks, begun, tables = np.frombuffer(data, np.int64, 8, 8).tolist()
-    shapes = np.frombuffer(data, np.int64, 2 * tables, 72).reshape(-1, 2).tolist()
-    at = 72 + 16 * tables
-
-    def column(kind: type[np.generic], count: int) -> _Column:
-        nonlocal at
-        found = np.frombuffer(data, kind, count, at)
-        at += found.nbytes
-        return found
-
-    times, arrivals, starts = (column(np.int64, count) for count in (events, events, begun))
-    rows = [
-        Mappings(column(np.int32, count), column(np.int32, count * width).reshape(count, width))
-        for width, count in shapes
+    view = memoryview(data)
+    _, events, names, digests, terms, texts, ticks, begun, tables = struct.unpack_from("<9q", view)
+    shapes = struct.unpack_from(f"<{2 * tables}q", view, 72)
+    widths, counts = list(shapes[::2]), list(shapes[1::2])
+    of_tables = [
+        4 * size for width, count in zip(widths, counts, strict=True) for size in (count, count * width)
     ]
-    named, lengths = column(np.int32, names), column(np.uint32, terms)
-    streams = column(np.int16, events)
-    digested = column(np.uint8, digests * DIGEST).reshape(-1, DIGEST)
-    ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-    written = pa.LargeStringArray.from_buffers(
-        terms, pa.py_buffer(ends), pa.py_buffer(column(np.uint8, texts))
-    )
-    instants = (decode_instants(data[at : at + ticks]),) if ticks else ()
-    return Block(
-        times, streams, arrivals, named, digested, rows[0], tuple(rows[1:]), written, starts, instants
-    )
+    at, found = 72 + 16 * tables, []
+    for size in (
+        8 * events,
+        8 * events,
+        8 * begun,
+        *of_tables,
+        4 * names,
+        4 * terms,
+        2 * events,
+        DIGEST * digests,
+        texts,
+        ticks,
+    ):
+        found.append(view[at : at + size])
+        at += size
+    cells, (named, lengths, streams, digested, written, instants) = found[3:-6], found[-6:]
+    columns = [*found[:3], named, lengths, streams, digested, written, *cells]
+    return (events, terms, begun, counts, widths), columns, instants
 
 
 def encode_instants(instants: Longs) -> bytes:

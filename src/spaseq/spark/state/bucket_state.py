@@ -21,7 +21,7 @@ from spaseq.operators.saved_state import STATE_VERSION, IncompatibleState, takin
 from spaseq.operators.segments import Segments
 from spaseq.settings import settings
 from spaseq.spark.job import Job
-from spaseq.spark.shuffle.blocks import Block, concat_blocks
+from spaseq.spark.shuffle.blocks import Block
 from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.stages.parts import ALL, Part, check_cover, divisible
 from spaseq.spark.stages.sequencer import Sequencer
@@ -330,16 +330,15 @@ class BucketState:
             self.load_microseconds += wall_microseconds() - began
         running.segments[part] = segments
 
-    def in_order_of_arrival(self, number: int, blocks: list[Block]) -> list[Block]:
-        """The blocks of a micro-batch as one, its events numbered on from those that came before."""
-        if not self._job.tasks[number].program.needs_positions or not blocks:
-            return blocks
+    def in_order_of_arrival(self, number: int, block: Block) -> Block:
+        """The events of a micro-batch, numbered on from those that came before where that matters."""
+        if not self._job.tasks[number].program.needs_positions:
+            return block
         saved = self.queries.setdefault(number, _Query())
-        block = concat_blocks(blocks)
         rank = np.empty(len(block), np.int64)
         rank[np.argsort(block.arrivals, kind="stable")] = np.arange(saved.arrived, saved.arrived + len(block))
         saved.arrived += len(block)
-        return [replace(block, arrivals=rank)]
+        return replace(block, arrivals=rank)
 
     def _piece(self, name: str) -> bytes:
         data = self._store.get(name)

@@ -24,11 +24,12 @@ if TYPE_CHECKING:
 COUNTS = ("live_runs", "state_bytes", "warm", "cold", "load_ms")
 """What a bucket counts in every micro-batch: runs and bytes it keeps, the parts of state it had at hand and those that it
 loaded, and how long that took."""
-OUTPUT = (
-    f"answers binary, late array<bigint>, {', '.join(f'{name} bigint' for name in COUNTS)}, watermark bigint"
-)
-"""What the operator gives: answers in Arrow's stream format; at the end of a micro-batch its counts, by stream how many events
-came too late, and the watermark in microseconds."""
+OUTPUT = "answers binary, told array<bigint>"
+"""What the operator gives: answers in Arrow's stream format; in the last row of a micro-batch its counts, the watermark in
+microseconds, and by stream how many events came too late. Few columns: to make one takes longer than to fill it."""
+WATERMARK = len(COUNTS)
+LATE = WATERMARK + 1
+"""Where the watermark stands in what is told, and where the late events of the first stream."""
 
 _known: dict[str, tuple[Job, AnswerForm]] = {}
 """The jobs this process works for, and what becomes of their answers."""

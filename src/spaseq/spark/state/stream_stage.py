@@ -7,7 +7,7 @@ then, whichever keys are idle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from spaseq.spark.job import Job
 from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker, RowForm
 from spaseq.spark.output.tallies import write_tally
 from spaseq.spark.schemas import CLOCKS, CONTROL
-from spaseq.spark.shuffle.blocks import Block, decode_block
+from spaseq.spark.shuffle.blocks import Block, decode_block, decode_blocks
 from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
@@ -36,7 +36,7 @@ class BucketInput:
     """What a micro-batch brings to a bucket."""
 
     progress: Progress = field(default_factory=Progress)
-    blocks: dict[int, list[Block]] = field(default_factory=dict)
+    blocks: dict[int, list[bytes]] = field(default_factory=dict)
     clocks: list[Block] = field(default_factory=list)
     """Events of all streams; only in the bucket that decides which of them are late."""
 
@@ -47,26 +47,23 @@ def micro_batch(
     """What a micro-batch makes of the rows of one bucket: answers in Arrow's stream format, and how many came late."""
     place, bucket = TaskPlace(), job.places.index(place_of_bucket)
     work = Work(job, bucket, BucketState(job, bucket, store), place)
+    answers: bytes | None = None
     with BadEvents(job.late, f"late-{place.batch:06d}-{bucket:05d}") as bad:
         for batch in work.run(_input(rows), form, bad):
-            yield _row(_stream(batch))
+            if answers is not None:
+                yield _row(answers, None)
+            answers = _stream(batch)
     late: int = sum(work.late)
     if job.counts is not None and late:
         write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"late": late})
     settle("sequence")
-    yield _row(None, work.late, work.counts(), work.watermark)
+    counts = work.counts()
+    yield _row(answers, [*(counts[name] for name in COUNTS), work.watermark, *work.late])
 
 
-def _row(
-    answers: bytes | None,
-    late: list[int] | None = None,
-    counts: Mapping[str, int] | None = None,
-    watermark: int | None = None,
-) -> pd.DataFrame:
+def _row(answers: bytes | None, told: list[int | None] | None) -> pd.DataFrame:
     """A row of `OUTPUT`."""
-    told = dict.fromkeys(COUNTS, 0) if counts is None else {name: counts[name] for name in COUNTS}
-    row = {"answers": answers, "late": late, **told, "watermark": watermark}
-    return pd.DataFrame([list(row.values())], columns=list(row), dtype=object)
+    return pd.DataFrame({"answers": [answers], "told": [told]}, dtype=object)
 
 
 def _input(frames: Iterable[pd.DataFrame]) -> BucketInput:
@@ -78,7 +75,7 @@ def _input(frames: Iterable[pd.DataFrame]) -> BucketInput:
             elif query == CLOCKS:
                 found.clocks.append(decode_block(data))
             else:
-                found.blocks.setdefault(query, []).append(decode_block(data))
+                found.blocks.setdefault(query, []).append(data)
     return found
 
 
@@ -114,13 +111,14 @@ class Work:
         self._state.progress.forget_idle(self._job.idle_after)
         self._judge(given.clocks, before, bad)
         for number in range(len(self._job.tasks)):
-            blocks = [self._in_time(block, before[number]) for block in given.blocks.get(number, ())]
+            sent = given.blocks.get(number)
+            block = None if sent is None else self._in_time(decode_blocks(sent), before[number])
             now = self._state.passed[number] = max(before[number], self._watermark(number))
             saved = self._state.queries.get(number)
             waits = saved is not None and not saved.empty and saved.due(now)
-            if (not blocks and not waits) or (saved is not None and saved.answered):
+            if (block is None and not waits) or (saved is not None and saved.answered):
                 continue
-            yield from self._query(number, blocks, now, form)
+            yield from self._query(number, block, now, form)
         now = self._state.passed.get(0, BEFORE_ALL)
         # All buckets know the same watermark, so one of them tells it.
         if isinstance(form, RowForm) and form.promises and self._bucket == 0 and now > before[0]:
@@ -131,11 +129,11 @@ class Work:
         return self._state.progress.watermark(self._job.tasks[number].program.streams, self._job.pace)
 
     def _query(
-        self, number: int, blocks: list[Block], now: int, form: AnswerForm
+        self, number: int, block: Block | None, now: int, form: AnswerForm
     ) -> Iterator[pa.RecordBatch]:
         running = self._state.open(number)
-        for block in self._state.in_order_of_arrival(number, blocks):
-            running.sequencer.add(block)
+        if block is not None:
+            running.sequencer.add(self._state.in_order_of_arrival(number, block))
         taker: AnswerTaker | None = None
         for found in self._state.answers(number, running, now) if now > BEFORE_ALL else ():
             if len(found):

@@ -231,10 +231,10 @@ class Session:
         return [event for event in events if event.time <= latest] if ahead else events
 
     def advance_to(self, time: datetime | int | str) -> list[Match]:
-        """Say that no event before this time will come any more."""
+        """Say that no event at this time or before will come any more; returns the matches that are certain now."""
         self._check_open()
-        instant = instant_of(time)
-        return self._step(self.buffer.advance_to(instant), self.buffer.watermark)
+        after = instant_of(time) + 1  # the watermark: no event before it will come
+        return self._step(self.buffer.advance_to(after), self.buffer.watermark)
 
     def finish(self) -> list[Match]:
         """Say that no event will come any more; nothing is taken after this."""

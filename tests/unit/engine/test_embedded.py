@@ -57,3 +57,29 @@ def test_a_lateness_that_no_column_of_times_holds_is_refused(lateness: int) -> N
     """The error shows it."""
     with pytest.raises(spaseq.InvalidArgument, match=f"lateness .* not {lateness}"):
         spaseq.Engine(QUERY, knowledge={"http://ex.org/kb": named("one")}, lateness=lateness)
+
+
+WAITING = {
+    "SPAseq, a negation that ends with the window": """PREFIX : <http://ex.org/> SELECT ?k WITHIN 2 SECONDS SLIDING
+      FROM STREAM S <http://ex.org/s> WHERE { SEQ (A ; B!) DEFINE GPM A ON S { ?k a :Key } DEFINE GPM B ON S { ?k :no ?n } }""",
+    "EP-SPARQL, an optional part": "PREFIX : <http://ex.org/> SELECT ?k { ?k a :Key OPTIONAL { ?k :no ?n } }",
+    "RSP-QL, an evaluation": "PREFIX : <http://ex.org/> SELECT ?k FROM NAMED WINDOW :w ON :s [RANGE 1s] WHERE { WINDOW :w { ?k a :Key } }",
+}
+
+
+@pytest.mark.parametrize("language", WAITING)
+def test_advancing_to_an_instant_ends_it(language: str) -> None:
+    """What waits until the instant is over is returned; an event at that instant is late from then on."""
+    key = Triple(
+        NamedNode("http://ex.org/k"),
+        NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type"),
+        NamedNode("http://ex.org/Key"),
+    )
+    plain = "epsparql" if language.startswith("EP") else None  # it is SPARQL as well
+    engine = spaseq.Engine(spaseq.compile(WAITING[language], language=plain))
+    at = 3_000_000 if language.startswith("SPAseq") else 1_000_000
+    assert engine.push(spaseq.Event(stream="http://ex.org/s", time=1_000_000, graph=[key])) == []
+    assert engine.advance_to(at - 1) == []
+    assert len(engine.advance_to(at)) == 1
+    assert engine.push(spaseq.Event(stream="http://ex.org/s", time=at, graph=[key])) == []
+    assert engine.metrics.late == 1

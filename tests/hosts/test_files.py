@@ -21,7 +21,7 @@ from spaseq.errors import InvalidArgument
 from spaseq.io.growing import Cut
 from spaseq.spark.command.problems import problem_of
 from spaseq.spark.sources.bad_events import quarantined
-from spaseq.spark.sources.offsets import Offset
+from spaseq.spark.sources.offsets import FileLog, Offset
 
 pytestmark = pytest.mark.spark
 
@@ -163,6 +163,45 @@ def test_new_files_are_taken_once_and_a_restart_goes_on(
     assert run(source) == 15, "an older file that came later is not missed"
     monkeypatch.chdir(tmp_path)
     assert run(Path("in")) == 15, "a relative path and an absolute one are the same file"
+
+
+@pytest.mark.parametrize("log", [False, True], ids=["offsets", "log"])
+def test_files_go_once_they_were_read_and_may_come_again(
+    spark: SparkSession, tmp_path: Path, log: bool
+) -> None:
+    """Another file under the name of one that went is read whole; a restart needs no entry that a log has dropped."""
+    (tmp_path / "in").mkdir()
+    more: dict[str, Any] = {"file_log": tmp_path / "log"} if log else {}
+
+    def run() -> int:
+        events = sps.read_events(
+            spark, tmp_path / "in", streaming=True, clean_source="archive", archive=tmp_path / "old", **more
+        )
+        query = (
+            events.writeStream.format("parquet")
+            .option("checkpointLocation", str(tmp_path / "checkpoint"))
+            .option("path", str(tmp_path / "out"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return spark.read.parquet(str(tmp_path / "out")).select("graph").distinct().count()
+
+    for number, (name, count) in enumerate({"x": 4, "y": 2}.items()):
+        (tmp_path / "in" / f"{name}.nq").write_text(nquads(10 * number, count))
+        run()
+    assert [file.name for file in (tmp_path / "in").iterdir()] == ["y.nq"]
+    (tmp_path / "in/x.nq").write_text(nquads(20, 6))
+    assert run() == 12
+    if log:  # as after many more micro-batches
+        FileLog(tmp_path / "log").compact(3)
+        for number in (1, 2):
+            (tmp_path / f"log/{number:012d}.json").unlink()
+    (tmp_path / "in/z.nq").write_text(nquads(30, 1))
+    assert run() == 13
+    assert sorted(file.name for file in (tmp_path / "old").iterdir()) == ["x-2.nq", "x.nq", "y.nq"]
+    with pytest.raises(Exception, match="would be read again: name a folder beside the source"):
+        sps.read_events(spark, tmp_path, streaming=True, clean_source="archive", archive=tmp_path / "old")
 
 
 def test_bad_input_is_quarantined_with_its_line(spark: SparkSession, tmp_path: Path) -> None:

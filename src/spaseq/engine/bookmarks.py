@@ -51,6 +51,18 @@ class Bookmark:
             )
         return None
 
+    def is_all_of(self, path: Place) -> bool:
+        """True if a file was read to its end and is still what it was then: nothing of it would be missed."""
+        try:
+            return (
+                self.whole
+                and not self.lost
+                and path.stat().st_size == self.size
+                and self.changed(path) is None
+            )
+        except FileNotFoundError:
+            return False
+
     def to_dict(self) -> dict[str, Any]:
         """The bookmark as JSON knows it."""
         return asdict(self)

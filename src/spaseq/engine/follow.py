@@ -44,7 +44,7 @@ class Look:
     unfinished: tuple[str, ...] = ()
     """Files that have come to stand still in the middle of an event."""
     forgotten: frozenset[tuple[str, str]] = frozenset()
-    """Files that were read and are gone, or so old that they are passed over."""
+    """Files that were read and are gone, or so old that they are passed over, or others under the same name."""
 
 
 @dataclass(slots=True)
@@ -68,6 +68,7 @@ class _Found:
     marks: list[Bookmark] = field(default_factory=list)
     lost: list[Bookmark] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
+    forgotten: set[tuple[str, str]] = field(default_factory=set)
 
 
 class Watch:
@@ -75,7 +76,8 @@ class Watch:
 
     ``settle`` is the time in microseconds after which a file that stands still is taken to be complete; None: every
     file is complete as it is found. Files that are more than ``max_age`` microseconds older than the latest are passed over. With
-    ``forget`` the bookmarks of those, and of files that are gone, are dropped.
+    ``forget`` the bookmarks of those, and of files that are gone, are dropped. With ``renew``, where files are removed once they
+    were read to their end, another file under the name of such a one is new, and no damage.
     """
 
     def __init__(
@@ -88,13 +90,14 @@ class Watch:
         clock: Callable[[], float] = time.time,
         *,
         forget: bool = False,
+        renew: bool = False,
     ) -> None:
         self.given = [(stream, [path for path in paths if not is_pipe(path)]) for stream, paths in given]
         self.given = [(stream, paths) for stream, paths in self.given if paths]
         """Files, directories and globs by stream; pipes are followed in another way (`spaseq.engine.live`)."""
         self._options = options
         self._settle = None if settle is None else settle / 1_000_000
-        self._max_age, self._forget = max_age, forget
+        self._max_age, self._forget, self._renew = max_age, forget, renew
         self._clock = clock
         self._seen: dict[tuple[str, str], _Seen] = {}
         self.marks = {mark.key: mark for mark in marks}
@@ -107,27 +110,31 @@ class Watch:
     def look(self) -> Look:
         """What is new; the bookmarks stay where they are until `keep`."""
         found = _Found()
-        forgotten: set[tuple[str, str]] = set()
         for stream, paths in self.given:
             sources = self._young(dict.fromkeys(source for path in paths for source in self._present(path)))
             if self._forget:
                 names = {source.name for source in sources}
-                forgotten |= {key for key in self.marks if key[0] == stream.iri and key[1] not in names}
+                gone = {key for key in self.marks if key[0] == stream.iri and key[1] not in names}
+                self.forget(gone)
+                found.forgotten |= gone
             spans = [
                 span for source in sources if (span := self._news(stream.iri, source, found)) is not None
             ]
             if spans:
                 found.files.append(StreamFiles(stream, tuple(spans)))
-        for key in forgotten:
-            self.marks.pop(key, None)
-            self._seen.pop(key, None)
         return Look(
             tuple(found.files),
             tuple(found.marks),
             tuple(found.lost),
             tuple(found.unfinished),
-            frozenset(forgotten),
+            frozenset(found.forgotten),
         )
+
+    def forget(self, keys: Iterable[tuple[str, str]]) -> None:
+        """Know nothing of files that were read: what comes under their names is new."""
+        for key in keys:
+            self.marks.pop(key, None)
+            self._seen.pop(key, None)
 
     def _young(self, sources: Iterable[Source]) -> list[Source]:
         """The files that are not too old."""
@@ -219,6 +226,10 @@ class Watch:
         seen, mark, now = self._seen.get(key), self.marks.get(key), self._clock()
         fresh = seen is None or (seen.size, seen.changed) != (status.st_size, status.st_mtime_ns)
         if seen is None or fresh:
+            if mark is not None and self._renew and mark.whole and mark.changed(source.path) is not None:
+                self.forget([key])
+                found.forgotten.add(key)
+                seen = mark = None
             first = seen is None and mark is None
             seen = self._seen[key] = _Seen(status.st_size, status.st_mtime_ns, now)
             if mark is not None and (reason := _spoiled(mark, source.path)) is not None:

@@ -344,7 +344,12 @@ def _no_bucket(path: Place) -> str:
 
 def _hidden(file: Place, root: Place) -> bool:
     """Hidden files and those that Hadoop writers leave beside their parts."""
-    return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)  # type: ignore[arg-type]
+    return passed_over(file.relative_to(root).parts)  # type: ignore[arg-type]
+
+
+def passed_over(parts: Iterable[str]) -> bool:
+    """True if in a directory these names lead to a file that is not read."""
+    return any(part.startswith((".", "_")) for part in parts)
 
 
 def _format_or_fail(path: Place, named: Format | None) -> Format:

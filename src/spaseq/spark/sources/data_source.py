@@ -8,7 +8,6 @@ wall clock, so that a repeated micro-batch decides alike what depends on it.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -47,6 +46,7 @@ from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, source_of
 from spaseq.spark.shared_folder import bad_policy
+from spaseq.spark.sources.archive import Archive, check_outside
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import (
     EVENTS,
@@ -63,7 +63,7 @@ from spaseq.spark.sources.offsets import FileLog, Offset, Taken, between
 from spaseq.spark.sources.schedule import Schedule
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import TaskPlace
-from spaseq.stores import StoreAccess, StorePath, one_name, place_of
+from spaseq.stores import StoreAccess, one_name, place_of
 from spaseq.temporal.instants import BEFORE_ALL, FOREVER, TimeUnit, from_datetime
 
 if TYPE_CHECKING:
@@ -155,16 +155,18 @@ class SourceOptions:
             _number("idleAfter", given["idleAfter"], 0) if "idleAfter" in given else None,
             given.get("fileLog"),
             _number("maxFileAge", given["maxFileAge"]) if "maxFileAge" in given else None,
-            *_cleaning(given),
+            *_cleaning(given, many),
         )
 
 
-def _cleaning(given: Mapping[str, str]) -> tuple[Clean, str | None]:
+def _cleaning(given: Mapping[str, str], paths: Sequence[str]) -> tuple[Clean, str | None]:
     clean, archive = given.get("cleanSource", "off"), given.get("sourceArchiveDir")
     if clean not in CLEAN:
         raise InvalidArgument(f"the option `cleanSource` is one of {', '.join(CLEAN)}, not `{clean}`")
     if (clean == "archive") != (archive is not None):
         raise InvalidArgument("`cleanSource` is `archive` if there is a `sourceArchiveDir`, and only then")
+    if archive is not None:
+        check_outside(paths, archive)
     return cast(Clean, clean), archive
 
 
@@ -312,8 +314,12 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         self._silent_since: int | None = None
         self._log = None if options.file_log is None else FileLog(place_of(options.file_log))
         self._forgotten: set[str] = set()
-        self._done: dict[str, Any] | None = None
+        """Files that the next offset need not name."""
+        self._anew: set[str] = set()
+        """Files that wait and are others than those the offset names."""
+        self._done: Offset | None = None
         """The last offset that Spark has committed."""
+        self._archive = None if options.archive is None else Archive.of(files.paths, options.archive)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Nothing was taken."""
@@ -329,6 +335,10 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
                 "the checkpoint of this query counts on a log of files: say `file_log=` (the option `fileLog`) as before"
             )
         return replace(offset, marks=self._log.marks(offset.entry))
+
+    def _before(self, offset: Offset, path: str) -> Bookmark | None:
+        """How far a file was read; None for another one under its name."""
+        return None if path in self._anew else offset.marks.get(path)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The limit that the options ask for; a second one is kept to as well."""
@@ -351,14 +361,23 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         now = wall_microseconds()
         if marks or ended != offset.ended or self._turns_idle(now):
             self._silent_since = now if marks else None
-            kept = {path: mark for path, mark in offset.marks.items() if path not in self._forgotten}
-            if offset.entry is None:
-                return Offset({**kept, **marks}, ended, now).to_dict()
-            assert self._log is not None
-            taken = {path: (mark, offset.marks.get(path)) for path, mark in marks.items()}
-            self._log.add(offset.entry, taken, self._forgotten)
-            return Offset({}, ended, now, offset.entry + 1).to_dict()
+            return self._noted(offset, marks, ended, now).to_dict()
         return start
+
+    def _noted(self, offset: Offset, marks: Mapping[str, Bookmark], ended: bool, now: int) -> Offset:
+        """The offset after a micro-batch that takes files up to these marks."""
+        # What waits of a file that is passed over goes on where it was.
+        gone = (self._forgotten - self._waiting.keys() - marks.keys()) | self._anew
+        taken = {path: (mark, self._before(offset, path)) for path, mark in marks.items()}
+        anew = self._anew & marks.keys()
+        self._forgotten -= gone
+        self._anew -= anew
+        if offset.entry is not None:
+            assert self._log is not None
+            self._log.add(offset.entry, taken, gone & offset.marks.keys())
+            return Offset({}, ended, now, offset.entry + 1)
+        kept = {path: mark for path, mark in offset.marks.items() if path not in gone}
+        return Offset({**kept, **marks}, ended, now, anew=frozenset(anew & offset.marks.keys()))
 
     def _look(self, offset: Offset) -> None:
         """Find what is new."""
@@ -370,6 +389,9 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         found = self._watch.look()
         self._watch.keep(found.marks)
         self._forgotten |= {path for _, path in found.forgotten}
+        again = self._forgotten & {mark.path for mark in found.marks}
+        self._anew |= again
+        self._forgotten -= again
         spans = [span for each in found.files for span in each.sources]
         changed = {} if self._fixed else {span.name: span.path.stat().st_mtime_ns for span in spans}
         for mark in (*found.lost, *sorted(found.marks, key=lambda mark: changed.get(mark.path, 0))):
@@ -387,9 +409,10 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             settle = None if self.options.finite else 0
             files.found()
         options = InputOptions(files.options, files.file_format)
-        forget = self.options.max_age is not None or self.options.clean != "off"
+        max_age, cleans = self.options.max_age, self.options.clean != "off"
+        forget = max_age is not None or cleans
         given = [(Stream("", ""), files.paths)]
-        return Watch(given, options, settle, offset.marks.values(), self.options.max_age, forget=forget)
+        return Watch(given, options, settle, offset.marks.values(), max_age, forget=forget, renew=cleans)
 
     def _taken(self, offset: Offset, limits: SourceOptions | None) -> dict[str, Bookmark]:
         """Up to where files are read in the next micro-batch."""
@@ -402,7 +425,8 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
                 or (most_bytes is not None and size >= most_bytes)
             ):
                 break
-            begin = offset.marks[path].cut.byte if path in offset.marks else 0
+            before = self._before(offset, path)
+            begin = 0 if before is None else before.cut.byte
             length = (mark.size if mark.cut.byte == UNKNOWN else mark.cut.byte) - max(begin, 0)
             room = None if most_bytes is None else max(most_bytes - size, 1)
             source = source_of(path, self.options.files.file_format)
@@ -453,27 +477,32 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
 
     def commit(self, end: dict[str, Any]) -> None:
         """What lies before an offset is not read again: files that were read to their end may go."""
+        last = Offset.from_dict(end)
         if self.options.clean != "off":
-            first, last = Offset.from_dict(self._done or self.initialOffset()), Offset.from_dict(end)
-            for path, (mark, _) in self._between(first, last).items():
-                if mark.whole and not mark.lost:
-                    self._clean(path)
-        self._done = end
+            for mark in self._committed(last):
+                if mark.is_all_of(
+                    place_of(mark.path)
+                ):  # not gone at an earlier start, and not another by now
+                    self._clean(mark)
+        self._done = last
 
-    def _clean(self, path: str) -> None:
-        place = place_of(path)
-        if not place.exists():  # gone at an earlier start
-            return
-        if self.options.archive is not None:
-            target = place_of(self.options.archive) / place.name
-            if isinstance(place, StorePath) or isinstance(target, StorePath):
-                with place.open("rb") as file, target.open("wb") as copy:
-                    shutil.copyfileobj(file, copy)
-            else:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.move(place, target)
-        if place.exists():
+    def _committed(self, last: Offset) -> list[Bookmark]:
+        """How far files were read since the last commit; at the first one, which may be of a restart, all that are known."""
+        if self._done is not None:
+            return [mark for mark, _ in self._between(self._done, last).values()]
+        if last.entry is None or self._log is None:
+            return list(last.marks.values())
+        return list(self._log.marks_at(last.entry).values())
+
+    def _clean(self, mark: Bookmark) -> None:
+        place = place_of(mark.path)
+        if self._archive is None:
             place.unlink()
+        else:
+            self._archive.take(place)
+        if self._watch is not None:
+            self._watch.forget([mark.key])
+        self._forgotten.add(mark.path)
 
 
 class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):

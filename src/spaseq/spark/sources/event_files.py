@@ -177,7 +177,8 @@ def read_events(
     The offset of a micro-batch names every file that was taken. For a stream that goes on for long, ``file_log`` names a directory beside
     the query's checkpoint, and as lasting, in which that is kept; an offset is then a number. ``max_file_age`` passes over files
     that are so much older than the latest, and forgets them. ``clean_source`` deletes files that were read to their end
-    (``delete``), or moves them to the directory ``archive`` (``archive``), once their micro-batch is committed.
+    (``delete``), or moves them to the directory ``archive`` (``archive``), once their micro-batch is committed; there they keep their
+    paths in the folder that all sources have in common. Another file that comes under such a name is read whole.
     """
     if not hasattr(spark, "readStream"):
         raise InvalidArgument(f"read_events takes a SparkSession first, not {described(spark)}")

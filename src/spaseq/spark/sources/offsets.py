@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -38,13 +38,16 @@ class Offset:
     ended: bool = False
     clock: int = 0
     entry: int | None = None
+    anew: frozenset[str] = frozenset()
+    """Files that are read from their beginning although the offset before names them: others under the same name."""
 
     def to_dict(self) -> dict[str, Any]:
         """The offset as Spark's log keeps it."""
         known = {"ended": self.ended, "clock": self.clock}
         if self.entry is not None:
             return {"entry": self.entry, **known}
-        return {"files": len(self.marks), "marks": _packed(self.marks.values()), **known}
+        named = {"anew": sorted(self.anew)} if self.anew else {}
+        return {"files": len(self.marks), "marks": _packed(self.marks.values()), **known, **named}
 
     @staticmethod
     def from_dict(saved: Mapping[str, Any]) -> Offset:
@@ -53,12 +56,14 @@ class Offset:
             clock, ended = whole_number(saved, "clock", 0, LARGEST), bool(saved["ended"])
             if "entry" in saved:
                 return Offset({}, ended, clock, whole_number(saved, "entry", 0, LARGEST))
-            return Offset(_unpacked(saved["marks"]), ended, clock)
+            anew = frozenset(map(one_name, saved.get("anew", ())))
+            return Offset(_unpacked(saved["marks"]), ended, clock, anew=anew)
 
 
 def between(first: Offset, last: Offset) -> Taken:
-    """What was taken from one offset to another, if both name all files."""
-    changes = ((path, mark, first.marks.get(path)) for path, mark in last.marks.items())
+    """What was taken from one offset to the next, if both name all files."""
+    known = {path: mark for path, mark in first.marks.items() if path not in last.anew}
+    changes = ((path, mark, known.get(path)) for path, mark in last.marks.items())
     return {path: (mark, before) for path, mark, before in changes if mark != before}
 
 
@@ -74,58 +79,66 @@ class FileLog:
         """How far all files were read after an entry; read once, then kept."""
         if entry != self._at:
             with taking_up():
-                self._load(entry)
+                for number, file in self._lists().items():
+                    if number > entry:  # of micro-batches that a rollback has undone
+                        file.unlink()
+                self._marks, self._at = self.marks_at(entry), entry
         return self._marks
 
-    def _load(self, entry: int) -> None:
-        lists = {int(file.name.removesuffix(".all")): file for file in files_in(self._folder, "*.all")}
-        for number in [number for number in lists if number > entry]:
-            # Of micro-batches that a rollback has undone.
-            lists.pop(number).unlink()
-        whole = max(lists, default=0)
-        self._marks = dict(_unpacked(self._read(f"{whole:012d}.all"))) if whole else {}
-        for number in range(whole + 1, entry + 1):
-            self._marks |= {path: mark for path, (mark, _) in self._taken(number).items()}
-        self._at = entry
+    def marks_at(self, entry: int) -> dict[str, Bookmark]:
+        """The same, read anew, also of an entry that is not the last."""
+        with taking_up():
+            whole = max((number for number in self._lists() if number <= entry), default=0)
+            found = _unpacked(self._read(f"{whole:012d}.all")) if whole else {}
+            for number in range(whole + 1, entry + 1):
+                taken, gone = self._entry(number)
+                found = _after(found, taken, gone)
+        return found
 
-    def add(self, entry: int, taken: Taken, forgotten: Iterable[str] = ()) -> None:
-        """Write what the micro-batch after an entry takes; one that Spark has not noted is written again."""
+    def _lists(self) -> dict[int, Place]:
+        """The lists of all files, by the entry after which each was written."""
+        return {int(file.name.removesuffix(".all")): file for file in files_in(self._folder, "*.all")}
+
+    def add(self, entry: int, taken: Taken, forgotten: Collection[str] = ()) -> None:
+        """Write what the micro-batch after an entry takes, and what is forgotten before; one that Spark has not noted is written again."""
         known = self.marks(entry)
         number, every = entry + 1, max(settings().compacted_entries, 1)
         pairs = [
             [mark.to_dict(), None if before is None else before.to_dict()] for mark, before in taken.values()
         ]
-        self._write(f"{number:012d}.json", json.dumps(pairs))
-        gone = set(forgotten)
-        self._marks = {
-            path: mark
-            for path, mark in {**known, **{path: mark for path, (mark, _) in taken.items()}}.items()
-            if path not in gone
-        }
-        self._at = number
+        self._write(f"{number:012d}.json", json.dumps([*pairs, *sorted(forgotten)]))
+        self._marks, self._at = _after(known, taken, forgotten), number
         if number % every == 0:
-            self._write(f"{number:012d}.all", _packed(self._marks.values()))
+            self.compact(number)
             for file in files_in(self._folder, "*"):
                 stem = file.name.partition(".")[0]
                 if stem.isdigit() and int(stem) < number - KEPT * every:
                     file.unlink()
+
+    def compact(self, entry: int) -> None:
+        """Write all files together, as they were read after an entry."""
+        self._write(f"{entry:012d}.all", _packed(self.marks(entry).values()))
 
     def between(self, first: int, last: int) -> Taken:
         """What was taken after one entry up to another."""
         found: dict[str, tuple[Bookmark, Bookmark | None]] = {}
         with taking_up():
             for number in range(first + 1, last + 1):
-                for path, (mark, before) in self._taken(number).items():
-                    found[path] = (mark, found[path][1] if path in found else before)
+                for path, (mark, before) in self._entry(number)[0].items():
+                    goes_on = before is not None and path in found
+                    found[path] = (mark, found[path][1] if goes_on else before)
         return found
 
-    def _taken(self, number: int) -> Taken:
-        pairs = json.loads(self._read(f"{number:012d}.json"))
+    def _entry(self, number: int) -> tuple[Taken, list[str]]:
+        """What a micro-batch took, and the paths of files that were forgotten."""
+        saved = json.loads(self._read(f"{number:012d}.json"))
         read = [
-            (Bookmark.from_dict(mark), None if before is None else Bookmark.from_dict(before))
-            for mark, before in pairs
+            (Bookmark.from_dict(each[0]), None if each[1] is None else Bookmark.from_dict(each[1]))
+            for each in saved
+            if not isinstance(each, str)
         ]
-        return {mark.path: (mark, before) for mark, before in read}
+        gone = [each for each in saved if isinstance(each, str)]
+        return {mark.path: (mark, before) for mark, before in read}, gone
 
     def _read(self, name: str) -> str:
         return (self._folder / name).read_text(encoding="utf-8")
@@ -134,6 +147,12 @@ class FileLog:
         if isinstance(self._folder, Path):
             self._folder.mkdir(parents=True, exist_ok=True)
         write_whole(self._folder / name, text)
+
+
+def _after(known: Mapping[str, Bookmark], taken: Taken, gone: Collection[str]) -> dict[str, Bookmark]:
+    """How far all files were read after a micro-batch: those that are gone may have come again in it."""
+    kept = {path: mark for path, mark in known.items() if path not in gone}
+    return {**kept, **{path: mark for path, (mark, _) in taken.items()}}
 
 
 def _packed(marks: Iterable[Bookmark]) -> str:

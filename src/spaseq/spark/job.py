@@ -15,7 +15,7 @@ from spaseq.model.forms import EVERY_STREAM, CountLimit
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program, build_program
-from spaseq.spark.shared_folder import BadPolicy, SharedFolder
+from spaseq.spark.shared_folder import BadPolicy, Owner, SharedFolder
 from spaseq.spark.shuffle.routing import Routing, routing_of
 from spaseq.spark.shuffle.watermark import Pace
 
@@ -92,6 +92,12 @@ class Job:
     """Microseconds by which an event may be ahead of the wall clock; None: any time is accepted."""
     carries: bool = False
     """True if events carry columns of their rows into provenance (`spaseq.spark.shuffle.carried`)."""
+
+    @property
+    def owner(self) -> Owner:
+        """Whose files the tasks write."""
+        asked = [(task.name, task.program.query.normal_text) for task in self.tasks]
+        return Owner(self.id, repr([self.streams, asked]))
 
     @property
     def pace(self) -> Pace:

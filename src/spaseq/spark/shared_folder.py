@@ -102,6 +102,16 @@ def check_arrived(what: str, written: int, found: int, folder: Place) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose files tasks write, so that others that write into the same folder have other names."""
+
+    run: str
+    """No other run has this."""
+    content: str
+    """What tells the parts of one streaming query apart; the same when that is started again."""
+
+
 # --- bad events ---------------------------------------------------------------------------------
 
 Directory = str | os.PathLike[str] | SharedFolder

@@ -8,6 +8,7 @@ wall clock, so that a repeated micro-batch decides alike what depends on it.
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -45,7 +46,7 @@ from spaseq.io.cuts import cut_after
 from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, recounted
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout, source_of
-from spaseq.spark.shared_folder import bad_policy
+from spaseq.spark.shared_folder import Owner, bad_policy
 from spaseq.spark.sources.archive import Archive, check_outside
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import (
@@ -112,9 +113,11 @@ class SourceOptions:
     """What becomes of files that were read to their end."""
     archive: str | None = None
     """Where such files are moved."""
+    id: str = ""
+    """No other DataFrame has this."""
 
     @staticmethod
-    def of(given: Mapping[str, str]) -> SourceOptions:
+    def of(given: Mapping[str, str], id: str = "") -> SourceOptions:  # noqa: A002
         known = {name.lower() for name in OPTIONS}
         for name in given:
             if name.lower() not in known:
@@ -156,6 +159,7 @@ class SourceOptions:
             given.get("fileLog"),
             _number("maxFileAge", given["maxFileAge"]) if "maxFileAge" in given else None,
             *_cleaning(given, many),
+            id,
         )
 
 
@@ -197,6 +201,10 @@ def register(spark: SparkSession) -> None:
 class RdfDataSource(DataSource):
     """Event files: N-Quads, TriG, JSON-LD, N-Triples, Jelly; ``.gz`` and ``.zst`` as well."""
 
+    def __init__(self, options: dict[str, str]) -> None:
+        super().__init__(options)
+        self._id = uuid.uuid4().hex
+
     @classmethod
     def name(cls) -> str:
         """The name after ``format``."""
@@ -215,7 +223,7 @@ class RdfDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
         """A reader of all files that are there."""
-        return (FilteredReader if self.pushes else RdfReader)(SourceOptions.of(self._given()))
+        return (FilteredReader if self.pushes else RdfReader)(SourceOptions.of(self._given(), self._id))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
         """A reader that looks for new files."""
@@ -253,7 +261,8 @@ class _Reads:
             yield part_rows(partition.splits, partition.promise, partition.lost, partition.clock)
             return
         files, place = self.options.files, TaskPlace()
-        with BadEvents(files.bad, f"read-{place.name}") as bad:
+        owner = Owner(self.options.id, json.dumps(files.settings(), sort_keys=True))
+        with BadEvents(files.bad, f"read-{place.owned(owner)}-{place.name}") as bad:
             for each in partition.lost:
                 bad(each)
             yield from event_rows(partition.splits, files, bad, self.times)

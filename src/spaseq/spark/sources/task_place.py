@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pyspark import TaskContext
 import spaseq
 from spaseq.errors import InvalidArgument
 from spaseq.io.bad_input import BadInput, OnBad
+from spaseq.spark.shared_folder import Owner
 from spaseq.spark.sources.splits import Split
 
 Longs = npt.NDArray[np.int64]
@@ -27,7 +29,7 @@ def check_unpacked(package: Path) -> None:
 
 
 class TaskPlace:
-    """Where a task stands: which part of the input it reads, and in which micro-batch."""
+    """Where a task stands: which part of the input it reads, in which micro-batch, and of which streaming query."""
 
     def __init__(self) -> None:
         check_unpacked(Path(spaseq.__file__))
@@ -35,6 +37,9 @@ class TaskPlace:
         self.partition = context.partitionId() if context is not None else 0
         batch = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
         self.batch = int(batch) if batch else 0
+        query = context.getLocalProperty("sql.streaming.queryId") if context is not None else None
+        self.query: str = query or ""
+        """What Spark keeps in the checkpoint of a streaming query; empty if there is none."""
 
     def label(self, number: int) -> str:
         """What is appended to the labels of blank nodes in a batch of events, numbered within the task.
@@ -45,8 +50,16 @@ class TaskPlace:
 
     @property
     def name(self) -> str:
-        """A name for files that a repeated task writes again."""
+        """A name for files that a repeated task writes again, in a folder of its run."""
         return f"{self.batch:06d}-{self.partition:05d}"
+
+    def owned(self, owner: Owner) -> str:
+        """The beginning of such names in a folder that others use as well.
+
+        A streaming query that is started again repeats a micro-batch under the same names, also within `foreachBatch`.
+        """
+        told = f"{self.query} {owner.content}" if self.query else owner.run
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     def arrivals(self, rows: Longs) -> Longs:
         """The order of arrival of the events in these rows of this task."""

@@ -70,7 +70,7 @@ class MatchRows:
         job, place = self._job.value, TaskPlace()
         mapper = mapper_of(job)
         work = _Task(mapper, place, "event")
-        with BadEvents(job.bad, f"rows-{place.name}") as bad:
+        with BadEvents(job.bad, f"rows-{place.owned(job.owner)}-{place.name}") as bad:
             rows = EventRows(
                 job.streams, self._stream, self._syntax, mapper.dictionary, job.reading, bad,
                 f"partition {place.partition}",
@@ -178,7 +178,7 @@ class MatchParts:
         )
         stream, dictionary = job.streams[self._stream], mapper.dictionary
         count = 0
-        with BadEvents(files.bad, f"read-{self._stream}-{place.name}") as bad:
+        with BadEvents(files.bad, f"read-{self._stream}-{place.owned(job.owner)}-{place.name}") as bad:
             for part in (part for batch in batches for part in self._parts(batch)):
                 if not isinstance(part, Split):
                     self._note(part, work, bad)

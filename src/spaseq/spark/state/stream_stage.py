@@ -48,7 +48,7 @@ def micro_batch(
     place, bucket = TaskPlace(), job.places.index(place_of_bucket)
     work = Work(job, bucket, BucketState(job, bucket, store), place)
     answers: bytes | None = None
-    with BadEvents(job.late, f"late-{place.batch:06d}-{bucket:05d}") as bad:
+    with BadEvents(job.late, f"late-{place.owned(job.owner)}-{place.batch:06d}-{bucket:05d}") as bad:
         for batch in work.run(_input(rows), form, bad):
             if answers is not None:
                 yield _row(answers, None)

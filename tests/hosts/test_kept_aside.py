@@ -1,0 +1,77 @@
+"""What is kept beside the answers: bad and late events, whoever else writes into the same directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - its usual name
+
+from spaseq import spark as sps
+from support.trades import EX, RISE
+
+pytestmark = pytest.mark.spark
+
+
+def values(spark: SparkSession, bad: str) -> DataFrame:
+    """An event, and a row whose value is no graph."""
+    rows = [(1, f"<{EX}A> <{EX}price> 1 ."), (2, bad)]
+    frame = spark.createDataFrame(rows, "at bigint, value string").coalesce(1)
+    return frame.select(F.timestamp_seconds("at").alias("time"), "value", F.lit("k").alias("key"))
+
+
+def kept(spark: SparkSession, place: Path) -> list[str]:
+    """The texts of all bad records."""
+    return sorted(row.text for row in sps.bad_records(spark, place).collect())
+
+
+def test_runs_that_share_a_quarantine_keep_their_bad_records_apart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Each has names of its own; what is done again replaces what it has written before."""
+    place = tmp_path / "bad"
+    found = [
+        sps.match(
+            RISE, {"S1": values(spark, bad)}, format="turtle", on_bad_input="quarantine", quarantine=place
+        )
+        for bad in ("no graph", "nor this")
+    ]
+    for answers in (*found, found[0]):
+        answers.count()
+    assert kept(spark, place) == ["no graph", "nor this"]
+    files = []
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.nq").write_text(f"bad line {name}\n")
+        files.append(
+            sps.read_events(
+                spark, tmp_path / f"{name}.nq", on_bad_input="quarantine", quarantine=tmp_path / "read"
+            )
+        )
+    for each in (*files, files[0]):
+        each.count()
+    assert kept(spark, tmp_path / "read") == ["bad line a", "bad line b"]
+
+
+def test_streaming_queries_that_share_a_quarantine_keep_their_bad_records_apart(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A query that does its last micro-batch again after a crash writes the same files again."""
+    place = tmp_path / "bad"
+
+    def run(name: str) -> None:
+        events = sps.read_events(spark, tmp_path / name, streaming=True, finite=True)
+        answers = sps.match(RISE, {"S1": events}, on_bad_input="quarantine", quarantine=place, partitions=2)
+        writer = answers.writeStream.option("checkpointLocation", str(tmp_path / f"points-{name}"))
+        writer.format("noop").trigger(availableNow=True).start().awaitTermination()
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "events.nq").write_text(f"bad line {name}\n")
+        run(name)
+    assert kept(spark, place) == ["bad line a", "bad line b"]
+    commits = list((tmp_path / "points-a" / "commits").glob("*"))
+    for commit in commits:
+        commit.unlink()
+    run("a")
+    assert kept(spark, place) == ["bad line a", "bad line b"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spaseq.algebra.expressions import Constant
 from spaseq.algebra.intervals import IntervalQuery, Policy, Rule
 from spaseq.algebra.operator_query import OperatorQuery
+from spaseq.algebra.strata import NegativeCycle, strata
 from spaseq.errors import InvalidArgument, QueryError, did_you_mean, listed
 from spaseq.planner.compiled import CompiledQuery, operator_distribution
 
@@ -44,15 +45,53 @@ def in_run(
     queries: Sequence[CompiledQuery], knowledge: Knowledge, choices: Choices
 ) -> tuple[CompiledQuery, ...]:
     """The queries of a run: all rules are one set, and RDFS asks for what the background's schema makes of a pattern."""
-    rules: dict[Rule, None] = {}
-    for query in queries:
-        if (details := _intervals(query)) is not None:
-            rules |= dict.fromkeys(details.rules)
+    rules = _all_rules(queries)
+    _check_rules(rules, knowledge)
     return tuple(
         query if details is None else _adapted(query, details, tuple(rules), knowledge, choices)
         for query in queries
         for details in (_intervals(query),)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where a rule is written: the query with its text, and its number there."""
+
+    query: CompiledQuery
+    number: int
+
+
+def _all_rules(queries: Sequence[CompiledQuery]) -> dict[Rule, _Origin]:
+    """The rules of all queries; equal ones are one, which is written where it comes first."""
+    found: dict[Rule, _Origin] = {}
+    for query in queries:
+        details = _intervals(query)
+        for number, rule in enumerate(() if details is None else details.rules, 1):
+            found.setdefault(rule, _Origin(query, number))
+    return found
+
+
+def _check_rules(rules: Mapping[Rule, _Origin], knowledge: Knowledge) -> None:
+    """Refuse rules that depend negatively on each other (semantics 2.7), those of other files and what RDFS entails included."""
+    if not rules:
+        return
+    from spaseq.intervals.schema import Schema  # other languages need neither
+    from spaseq.languages.epsparql.query import negative_dependence
+
+    schema = Schema.of(knowledge)
+    try:
+        strata(tuple(rules), *(() if schema is None else (schema.entailed_templates,)))
+    except NegativeCycle as cycle:
+        cyclic = [(rule, origin) for at, (rule, origin) in enumerate(rules.items()) if at in cycle.rules]
+        first, written = cyclic[0]
+        alone = all(origin.query.text == written.query.text for _, origin in cyclic)
+        names = [
+            f"rule {origin.number}" + ("" if alone else f" of `{origin.query.name}`") for _, origin in cyclic
+        ]
+        error = negative_dependence(names, first.span)
+        error.located(written.query.text, written.query.name)
+        raise error from None
 
 
 def has_rules(queries: Sequence[CompiledQuery]) -> bool:
@@ -117,9 +156,8 @@ def _adapted(
     )
 
 
-def produced_predicates(query: CompiledQuery) -> frozenset[str]:
-    """The predicates of what the query's own rules produce: events need not have them."""
-    details = _intervals(query)
-    rules = () if details is None else details.rules
+def produced_predicates(query: CompiledQuery, queries: Sequence[CompiledQuery]) -> frozenset[str]:
+    """The predicates of what the rules of all queries of a run produce for one of them: events need not have them."""
+    rules = () if _intervals(query) is None else _all_rules(queries)
     made = (triple.predicate for rule in rules for triple in rule.template)
     return frozenset(node.term.value for node in made if isinstance(node, Constant))

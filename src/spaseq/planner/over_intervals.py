@@ -21,7 +21,6 @@ from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.closure import CURE, too_much
 from spaseq.intervals.evaluation import IntervalEvaluation
 from spaseq.intervals.schema import Schema
-from spaseq.languages.epsparql.query import check_rules
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.forms import EVERY_STREAM, CountLimit, ResultForm, Stream
 
@@ -34,8 +33,6 @@ def interval_query(query: IntervalQuery, knowledge: Knowledge | None = None) -> 
     """A query over intervals as one that an operator answers; with RDFS, what it reads follows from the background's schema."""
     known = knowledge or Knowledge()
     schema = Schema.of(known)
-    if schema is not None:
-        check_rules(query.rules, schema.entailed_templates)
     dictionary = TermDictionary()
     evaluation = IntervalEvaluation(query, dictionary, known, RowEvaluator(dictionary))
     found = "RDFS makes of a triple what another key may need" if schema else common_key(query)

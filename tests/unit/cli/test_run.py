@@ -214,6 +214,20 @@ def test_what_options_make_of_a_query_is_wrong_with_status_two(folder: Path) -> 
     )
 
 
+def test_rules_of_two_files_that_depend_negatively_on_each_other_end_with_status_two(folder: Path) -> None:
+    """Each file alone is right; all rules of a run are one set, so the error names both, at the first."""
+    rules = {"one": "{ ?c :a 1 } { ?c :price ?p MINUS { ?c :b 1 } }", "two": "{ ?c :b ?x } { ?c :a ?x }"}
+    for name, rule in rules.items():
+        Path(f"{name}.epsparql").write_text(f"PREFIX : <{EX}>\nCONSTRUCT {rule}", encoding="utf-8")
+    done = run("one.epsparql", "two.epsparql", "--stream", "S1=two.nq", "--output", "out.nq")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "error[SPQ809]: rule 1 of `one.epsparql` and rule 1 of `two.epsparql` depend on the absence of what they "
+        "produce themselves\n  --> one.epsparql:2:1\n"
+    )
+    assert run("two.epsparql", "--stream", "S1=two.nq").exit_code == 0
+
+
 def test_an_unregistered_background_graph_ends_with_status_two(folder: Path) -> None:
     """At start, not as an empty result; with the graph it runs."""
     query = RISE.replace("{ ?c :price ?p }", "{ ?c :price ?p GRAPH :db { ?c :name ?n } }")

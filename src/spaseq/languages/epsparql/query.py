@@ -10,8 +10,8 @@ from spaseq.algebra.expressions import Exists, walk
 from spaseq.algebra.intervals import Asked, IntervalQuery, Policy, Rule
 from spaseq.algebra.patterns import Group, OrderBy, Pattern, Slice
 from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
-from spaseq.algebra.strata import Entailed, NegativeCycle, strata
-from spaseq.errors import QueryError
+from spaseq.algebra.strata import NegativeCycle, strata
+from spaseq.errors import QueryError, Span
 from spaseq.languages.epsparql.dialect import parse_epsparql
 from spaseq.languages.epsparql.errors import NegativeDependence, PolicyImpossible
 from spaseq.languages.epsparql.printer import format_epsparql
@@ -80,18 +80,23 @@ def lower(written: EpsparqlFile) -> tuple[IntervalQuery, ...]:
     return tuple(IntervalQuery(each, rules) for each in asked or (None,))
 
 
-def check_rules(rules: Sequence[Rule], entailed: Entailed = lambda triple: (triple,)) -> None:
-    """Refuse rules that depend negatively on each other (semantics 2.7); ``entailed`` is what RDFS makes of a triple."""
+def check_rules(rules: Sequence[Rule]) -> None:
+    """Refuse rules of a file that depend negatively on each other (semantics 2.7)."""
     try:
-        strata(rules, entailed)
+        strata(rules)
     except NegativeCycle as cycle:
-        numbers = [str(number + 1) for number in cycle.rules]
-        several = len(numbers) > 1
-        raise NegativeDependence(
-            rules=f"the rules {' and '.join(numbers)} depend" if several else f"rule {numbers[0]} depends",
-            produced="they produce themselves" if several else "it produces itself",
-            span=rules[cycle.rules[0]].span,
-        ) from None
+        names = [f"rule {number + 1}" for number in cycle.rules]
+        raise negative_dependence(names, rules[cycle.rules[0]].span) from None
+
+
+def negative_dependence(names: Sequence[str], first: Span) -> QueryError:
+    """What is wrong with the rules of a cycle, shown where the first of them is written."""
+    several = len(names) > 1
+    return NegativeDependence(
+        rules=f"{' and '.join(names)} depend{'' if several else 's'}",
+        produced="they produce themselves" if several else "it produces itself",
+        span=first,
+    )
 
 
 def check_policy(query: IntervalQuery, policy: Policy) -> None:

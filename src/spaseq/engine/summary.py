@@ -96,7 +96,7 @@ def summarised(
     late: int,
 ) -> Summary:
     """A run's counts as sentences can be made of; ``matches`` by query."""
-    streams = declared_streams(queries)
+    streams, every = declared_streams(queries), [item.query for item in queries]
     events = tuple((stream.alias, counts.get(events_of(stream.iri), 0)) for stream in streams)
     units = ((stream.alias, mistaken(counts, stream.iri)) for stream in streams)
     return Summary(
@@ -104,7 +104,13 @@ def summarised(
         bad,
         late,
         tuple(
-            _query(number, item, counts, found)
+            _query(
+                number,
+                item,
+                counts,
+                found,
+                asked_predicates([item.query]) - produced_predicates(item.query, every),
+            )
             for number, (item, found) in enumerate(zip(queries, matches, strict=True))
         ),
         tuple((alias, unit) for alias, unit in units if unit is not None),
@@ -118,7 +124,10 @@ def asked_predicates(queries: Iterable[CompiledQuery]) -> frozenset[str]:
     )
 
 
-def _query(number: int, item: NamedQuery, counts: Mapping[str, int], matches: int) -> QueryCount:
+def _query(
+    number: int, item: NamedQuery, counts: Mapping[str, int], matches: int, asked: frozenset[str]
+) -> QueryCount:
+    """What became of a query; ``asked`` are the predicates that events must have for it."""
     steps = tuple(
         StepCount(
             name,
@@ -127,8 +136,7 @@ def _query(number: int, item: NamedQuery, counts: Mapping[str, int], matches: in
         )
         for name in item.query.names
     )
-    asked = sorted(asked_predicates([item.query]) - produced_predicates(item.query))
-    missing = tuple(iri for iri in asked if not counts.get(occurrence_of(iri)))
+    missing = tuple(iri for iri in sorted(asked) if not counts.get(occurrence_of(iri)))
     needed = item.query.needed
     spelling, sequence = Spelling.of(item.query.prefixes), item.query.plan is not None
     return QueryCount(item.name, steps, matches, missing, needed, spelling, sequence)

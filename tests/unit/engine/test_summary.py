@@ -132,6 +132,18 @@ def test_what_rules_produce_is_not_missed_in_the_input(folder: Path) -> None:
     ]
 
 
+def test_what_rules_of_another_file_produce_is_not_missed(folder: Path) -> None:
+    """All rules of a run are one set, so events need not have what any of them produces."""
+    rule = "PREFIX : <http://ex.org/> CONSTRUCT { ?k :warm ?v } WHERE { ?k :temprature ?v }"
+    texts = {"rule": rule, "q": "PREFIX : <http://ex.org/> SELECT ?k { ?k :warm ?v }"}
+    queries = tuple(NamedQuery(name, spaseq.compile(text, "epsparql")) for name, text in texts.items())
+    files = (("S", "s.nq"), ("T", "t.nq"))
+    done = LocalRun(RunRequest(queries, files, output=Path("out.jsonl"))).run()
+    assert [line for line in done.summary if "never occurs" in line] == [
+        "rule: `:temprature` never occurs; the data has `:temperature`"
+    ]
+
+
 def test_several_queries_are_told_apart(folder: Path) -> None:
     """Each line about a query begins with its name."""
     good, bad = (spaseq.compile(text(b=b)) for b in ("?k :humidity ?x", "?k :no ?x"))

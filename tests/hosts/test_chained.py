@@ -61,3 +61,30 @@ def test_a_stream_of_graphs_carries_its_watermark_to_the_next_query(
     assert told.columns == ["time", "triples", "promise"]
     with pytest.raises(InvalidArgument, match="before anything is done with it"):
         sps.with_promises(told.where("promise OR size(triples) > 0"))
+
+
+LATER = f"PREFIX : <{EX}> CONSTRUCT {{ ?c :rose ?q }} {{ {{ ?c :price ?p }} SEQ {{ ?c :price ?q FILTER(?q > 8) }} }}"
+LASTED = f"PREFIX : <{EX}> SELECT ?c ?q {{ ?c :rose ?q FILTER(getDURATION() > 'PT5S'^^<http://www.w3.org/2001/XMLSchema#duration>) }}"
+
+
+@pytest.mark.parametrize("streaming", [False, True])
+def test_what_rules_produce_is_an_interval_for_the_next_query(
+    spark: SparkSession, tmp_path: Path, streaming: bool
+) -> None:
+    """Graphs of EP-SPARQL have a column `start`, which `match` reads as that of any interval event."""
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events/0.nq").write_text(nquads(trades(20)), encoding="utf-8")
+    read = {"streaming": True, "finite": True} if streaming else {}
+    later, lasted = (spaseq.compile(text, "epsparql") for text in (LATER, LASTED))
+    graphs = sps.match(later, {"S": sps.read_events(spark, tmp_path / "events", **read)}, partitions=2)
+    assert graphs.columns == ["time", "start", "triples"]
+    answers = sps.match(lasted, {"R": graphs}, partitions=2)
+    found = rows(answers, tmp_path / "points") if streaming else None
+    if found is None:
+        found = sorted(map(tuple, answers.select(F.unix_micros("time"), "c").collect()))
+    made = [
+        spaseq.Event("R", match.instant, match.triples, start=match.begin)
+        for match in spaseq.run(later, {"S": str(tmp_path / "events")})
+    ]
+    assert len(found) > 10
+    assert found == sorted((m.instant, str(m.bindings["c"])) for m in spaseq.run(lasted, {"R": made}))

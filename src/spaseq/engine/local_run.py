@@ -226,9 +226,10 @@ class _Work:
             request.queries,
             self._out,
             run.format,
+            read=request.input.read,
             provenance=request.provenance,
-            timestamp_predicate=request.input.read.timestamp_predicate,
             written=sum(progress.matches),
+            tell=notices.tell,
         )
         self._quarantine: QuarantineFile | None = None
         if request.on_bad_input == "quarantine":

@@ -7,13 +7,15 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias, cast
 
 import numpy as np
 
 from spaseq.engine.inputs import NamedQuery
+from spaseq.engine.notices import Tell, silent
 from spaseq.engine.query_group import QueryGroup, QueryRun, Round, matches_of
 from spaseq.errors import InvalidArgument, SpaseqError
+from spaseq.io.options import ReadOptions
 from spaseq.io.result_json import ColumnLines
 from spaseq.io.results import (
     OutputFormat,
@@ -25,7 +27,9 @@ from spaseq.io.results import (
 )
 from spaseq.io.written import Digest, Written, cut_to_written
 from spaseq.model.forms import Form
+from spaseq.model.matches import Match
 from spaseq.operators.answers import Answers
+from spaseq.planner.compiled import CompiledQuery
 
 if TYPE_CHECKING:
     from spaseq.engine.request import RunRequest
@@ -161,6 +165,68 @@ def _check_kept(request: RunRequest, output_format: OutputFormat | None) -> None
         )
 
 
+class Writers:
+    """What writes the matches of some queries to one output: a writer for each form of query."""
+
+    def __init__(
+        self,
+        queries: Sequence[NamedQuery],
+        out: Output,
+        output_format: OutputFormat,
+        *,
+        read: ReadOptions,
+        provenance: bool = False,
+        written: int = 0,
+        tell: Tell = silent,
+    ) -> None:
+        self._several = len(queries) > 1
+        kinds: dict[_Kind, list[NamedQuery]] = {}
+        for query in queries:
+            kinds.setdefault(_kind(query.query), []).append(query)
+        self._writers: dict[_Kind, ResultWriter] = {
+            (form, lasting): result_writer(
+                output_format,
+                cast("BinaryIO", out),
+                variables=variables_of(members),
+                form=form,
+                provenance=provenance,
+                several=self._several,
+                timestamp_predicate=read.timestamp_predicate,
+                ends=read.ends,
+                lasting=lasting,
+                warn=tell,
+                written=written,
+            )
+            for (form, lasting), members in kinds.items()
+        }
+        out.unmute()
+
+    def write(self, query: CompiledQuery, name: str, match: Match) -> None:
+        """Write one match of a query."""
+        self._writers[_kind(query)].write(match, self.shown(name))
+
+    def no_match(self, query: CompiledQuery, name: str) -> None:
+        """Say that an ASK query found nothing in a finite input."""
+        self._writers[_kind(query)].no_match(self.shown(name))
+
+    def shown(self, name: str) -> str | None:
+        """The name of a query, where matches have one."""
+        return name if self._several else None
+
+    def close(self) -> None:
+        """Write what comes after the last match."""
+        for writer in self._writers.values():
+            writer.close()
+
+
+_Kind: TypeAlias = tuple[Form, bool]
+
+
+def _kind(query: CompiledQuery) -> _Kind:
+    """What a writer must know of a query: its form, and whether its graphs hold for an interval."""
+    return query.form.kind, query.form.lasting
+
+
 class Sink:
     """Writes the answers of a session's queries."""
 
@@ -171,31 +237,17 @@ class Sink:
         out: Output,
         output_format: OutputFormat,
         *,
+        read: ReadOptions,
         provenance: bool,
-        timestamp_predicate: str,
         written: int = 0,
+        tell: Tell = silent,
     ) -> None:
         self._out = out
-        self._several = len(queries) > 1
         self._lines = ColumnLines(session.dictionary)
         self._by_columns = output_format == "jsonl" and not provenance
-        forms: dict[Form, list[NamedQuery]] = {}
-        for query in queries:
-            forms.setdefault(query.query.form.kind, []).append(query)
-        self._writers: dict[Form, ResultWriter] = {
-            form: result_writer(
-                output_format,
-                cast("BinaryIO", out),
-                variables=variables_of(members),
-                form=form,
-                provenance=provenance,
-                several=self._several,
-                timestamp_predicate=timestamp_predicate,
-                written=written,
-            )
-            for form, members in forms.items()
-        }
-        out.unmute()
+        self._writers = Writers(
+            queries, out, output_format, read=read, provenance=provenance, written=written, tell=tell
+        )
 
     def write(self, answered: Round) -> None:
         """Write the answers of a round, in order of time."""
@@ -209,11 +261,11 @@ class Sink:
             self._out.write(b"".join(texts))
             return
         for query, match in matches_of(answered):
-            self._writers[query.form].write(match, query.name if self._several else None)
+            self._writers.write(query.query, query.name, match)
 
     def _columns(self, query: QueryRun, answers: Answers) -> bytes:
         """The lines of one query, straight from its columns."""
-        name, columns = query.name if self._several else None, list(answers.columns.items())
+        name, columns = self._writers.shown(query.name), list(answers.columns.items())
         return self._lines.lines(
             answers.time, answers.start, columns, generation=answers.generation, query=name
         )
@@ -222,13 +274,12 @@ class Sink:
         """Write what is known at the end of a finite input: an ASK query without match, and what closes a document."""
         for query in session.runs:
             if query.query.form.once and not query.finished:
-                self._writers["ask"].no_match(query.name if self._several else None)
+                self._writers.no_match(query.query, query.name)
         self.close()
 
     def close(self) -> None:
         """Write what comes after the last match."""
-        for writer in self._writers.values():
-            writer.close()
+        self._writers.close()
 
 
 def variables_of(queries: Sequence[NamedQuery]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import BinaryIO, Final, Literal, Protocol, TypeAlias, assert_never, get_args
 
 from pyoxigraph import BlankNode, NamedNode
@@ -35,6 +35,12 @@ _EXTENSIONS: Final[dict[str, OutputFormat]] = {
 }
 
 
+ONLY_ENDS: Final = (
+    "some graphs hold for an interval, and the output has its end only: name both ends with --start-predicate and "
+    "--end-predicate, or write jsonl"
+)
+
+
 class ResultWriter(Protocol):
     """What takes the matches of one or more queries; ``query`` is a name, given where there are several."""
 
@@ -57,11 +63,15 @@ def result_writer(
     provenance: bool = False,
     several: bool = False,
     timestamp_predicate: str = TIMESTAMP_PREDICATE,
+    ends: tuple[str, str] | None = None,
+    lasting: bool = False,
+    warn: Callable[[str], None] = lambda _: None,
     written: int = 0,
 ) -> ResultWriter:
     """The writer of an output format; ``variables`` are those of all SELECT clauses.
 
-    ``written`` is how many matches an earlier part of the same run has put into the same output.
+    ``lasting`` graphs hold for an interval; ``ends`` are the predicates of its start and end, without which ``warn`` is
+    told that starts are lost. ``written`` is how many matches an earlier part of the same run has put into the same output.
     """
     if name not in OUTPUT_FORMATS:
         known = ", ".join(OUTPUT_FORMATS)
@@ -84,7 +94,8 @@ def result_writer(
                 raise InvalidArgument(
                     f"the output format `{name}` needs a CONSTRUCT query; use jsonl, csv or sparql-json"
                 )
-            return Graphs(out, name, timestamp_predicate, written)
+            stamps = Stamps(timestamp_predicate, ends, lasting, warn)
+            return Graphs(out, name, stamps, written)
         case _:
             assert_never(name)
 
@@ -274,19 +285,49 @@ def _date_time(instant: int) -> LiteralTerm:
     return LiteralTerm(format_instant(instant), datatype=NamedNode(XSD + "dateTime"))
 
 
+class Stamps:
+    """The triples that say when a graph holds: its timestamp, or both ends of its interval."""
+
+    def __init__(
+        self,
+        timestamp_predicate: str,
+        ends: tuple[str, str] | None = None,
+        lasting: bool = False,
+        warn: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._predicate, self._ends, self._lasting = timestamp_predicate, ends, lasting
+        self._warn = warn
+        self._warned = False
+
+    def of(self, match: Match, name: str) -> str:
+        """The triples of one graph, as lines."""
+        if self._lasting and match.begin != match.instant:
+            if self._ends is not None:
+                instants = zip(self._ends, (match.begin, match.instant), strict=True)
+                return "".join(_stamp(name, predicate, instant) for predicate, instant in instants)
+            if not self._warned:
+                self._warned = True
+                self._warn(ONLY_ENDS)
+        return _stamp(name, self._predicate, match.instant)
+
+
+def _stamp(name: str, predicate: str, instant: int) -> str:
+    return f'{name} <{predicate}> "{format_instant(instant)}"^^<{XSD}dateTime> .\n'
+
+
 class Graphs:
     """The graphs of a CONSTRUCT query as an event file that another query can read.
 
-    A graph is named by its match's identity; its timestamp, the match's instant, is directly after it. A
-    match whose graph is empty is no event, so nothing is written for it.
+    A graph is named by its match's identity; when it holds is directly after it. A match whose graph is empty is no event,
+    so nothing is written for it.
     """
 
     def __init__(
-        self, out: BinaryIO, name: Literal["nquads", "trig"], timestamp_predicate: str, written: int = 0
+        self, out: BinaryIO, name: Literal["nquads", "trig"], stamps: Stamps, written: int = 0
     ) -> None:
         self._out = out
         self._trig = name == "trig"
-        self._predicate = timestamp_predicate
+        self._stamps = stamps
         self._count = written
 
     def write(self, match: Match, query: str | None = None) -> None:  # noqa: ARG002 - the graph says it all
@@ -295,7 +336,7 @@ class Graphs:
             return
         self._count += 1
         name = f"<{match.identity}>" if match.identity else f"_:match{self._count}"
-        stamp = f'{name} <{self._predicate}> "{format_instant(match.instant)}"^^<{XSD}dateTime> .\n'
+        stamp = self._stamps.of(match, name)
         if self._trig:
             body = "".join(sorted(f"  {triple} .\n" for triple in match.triples))
             text = f"{name} {{\n{body}}}\n{stamp}"

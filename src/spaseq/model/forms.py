@@ -45,6 +45,8 @@ class ResultForm:
     distinct: bool = False
     continuous: bool = False
     """True if it is answered again and again: then its operator alone decides what is reported, and when."""
+    lasting: bool = False
+    """True if its graphs hold for an interval: as events they have two ends, where others have a timestamp."""
 
     @property
     def compares(self) -> bool:

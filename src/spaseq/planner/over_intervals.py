@@ -189,7 +189,7 @@ def _stays(pattern: Pattern, name: str) -> bool:
 def _form(query: IntervalQuery) -> ResultForm:
     asked = query.asked
     if asked is None:
-        return ResultForm("construct", ("s", "p", "o"), continuous=True)
+        return ResultForm("construct", ("s", "p", "o"), continuous=True, lasting=True)
     if isinstance(asked.form, SelectForm):
         limited = asked.limit is not None or asked.offset > 0
         names = tuple(item.variable.name for item in asked.form.items)

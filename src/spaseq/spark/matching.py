@@ -117,7 +117,7 @@ def match(
     ``SELECT`` gives ``time, start`` and a column of N-Triples terms per variable; ``native=True`` makes SQL
     values of them: of the one type that a variable certainly has, such as a count, else texts without quotes or brackets. ``native={"v":
     "double"}`` casts single ones, to ``variant`` with the type of each literal. ``CONSTRUCT``
-    gives ``time, triples``; ``ASK`` the first match as ``time, start, boolean`` or no row. ``provenance`` adds
+    gives ``time, triples`` (of EP-SPARQL ``time, start, triples``); ``ASK`` the first match as ``time, start, boolean`` or no row. ``provenance`` adds
     ``match``, the identity of the match, and ``events``, what it is made of; ``carry`` names columns of the events
     DataFrames, such as ``["topic", "partition", "offset", "key"]``, that each of these has as text in ``carried``.
 

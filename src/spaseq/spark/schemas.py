@@ -85,7 +85,8 @@ def answer_columns(form: ResultForm, *, provenance: bool, carried: bool = False)
             names = column_names(list(form.variables), provenance=provenance)
             return StructType([*_TIME, *(StructField(name, StringType()) for name in names), *more])
         case "construct":
-            return StructType([_TIME[0], StructField("triples", TRIPLES), *more])
+            times = _TIME if form.lasting else _TIME[:1]
+            return StructType([*times, StructField("triples", TRIPLES), *more])
         case "ask":
             return StructType([*_TIME, StructField("boolean", BooleanType()), *more])
 

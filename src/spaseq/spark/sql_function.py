@@ -84,7 +84,14 @@ class SpaseqMatch:
         if isinstance(lines, (bytes, bytearray)):
             lines = bytes(lines).decode()
         # Without a zone it is in that of this process.
-        event = spaseq.Event(values.get("stream") or self._stream, time.astimezone(UTC), lines or "", **given)
+        start = values.get("start")
+        event = spaseq.Event(
+            values.get("stream") or self._stream,
+            time.astimezone(UTC),
+            lines or "",
+            start=None if start is None else start.astimezone(UTC),
+            **given,
+        )
         yield from map(self._answer, self._engine.push(event))
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
@@ -96,7 +103,7 @@ class SpaseqMatch:
         match self._form.kind:
             case "construct":
                 texts = [(str(t.subject), str(t.predicate), str(t.object)) for t in match.triples or ()]
-                return match.time, texts
+                return match.time, *([match.start] if self._form.lasting else []), texts
             case "ask":
                 return match.time, match.start, match.boolean is not False
             case _:

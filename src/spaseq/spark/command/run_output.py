@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import BinaryIO, cast
 
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.notices import Notices, Tell, kind_of, silent
 from spaseq.engine.outgoing import Outgoing
-from spaseq.engine.output import Output, variables_of
+from spaseq.engine.output import Output, Writers
 from spaseq.engine.request import RunRequest, Status
 from spaseq.engine.summary import summarised
 from spaseq.io.bad_input import BadInput
 from spaseq.io.quarantine import QuarantineFile
-from spaseq.io.results import OutputFormat, ResultWriter, result_writer
+from spaseq.io.results import OutputFormat
 from spaseq.io.sample import sampled_predicates
 from spaseq.io.sources import Source, is_cut_short
-from spaseq.model.forms import Form
 from spaseq.spark.command.run_folder import Record
 from spaseq.spark.output.answer_files import merged, written_rows
 from spaseq.spark.output.line_files import merged_lines, written_lines
@@ -50,24 +48,15 @@ class Writing:
         self._names = names
         kept = request.checkpoint is not None
         self._out = stack.enter_context(Output(outgoing.output, kept=kept, resumed=output))
-        self._several = len(request.queries) > 1
-        forms: dict[Form, list[NamedQuery]] = {}
-        for query in request.queries:
-            forms.setdefault(query.query.form.kind, []).append(query)
-        self._writers: dict[Form, ResultWriter] = {
-            form: result_writer(
-                output_format,
-                cast(BinaryIO, self._out),
-                variables=variables_of(members),
-                form=form,
-                provenance=request.provenance,
-                several=self._several,
-                timestamp_predicate=request.input.read.timestamp_predicate,
-                written=sum(record.matches.values()),
-            )
-            for form, members in forms.items()
-        }
-        self._out.unmute()
+        self._writers = Writers(
+            request.queries,
+            self._out,
+            output_format,
+            read=request.input.read,
+            provenance=request.provenance,
+            written=sum(record.matches.values()),
+            tell=tell,
+        )
         self._quarantine: QuarantineFile | None = None
         if request.on_bad_input == "quarantine":
             self._quarantine = stack.enter_context(QuarantineFile(outgoing.quarantine, resumed=quarantine))
@@ -85,7 +74,7 @@ class Writing:
                 self.record.matches[f"{number}"] = self.record.matches.get(f"{number}", 0) + count
         for name, match in merged(answers):
             query = self._names[name]
-            self._writers[query.query.form.kind].write(match, query.name if self._several else None)
+            self._writers.write(query.query, query.name, match)
             self.record.matches[name] = self.record.matches.get(name, 0) + 1
         self._out.flush()
         bad = files_in(folder / BAD, f"*-{batch:06d}-*.jsonl")
@@ -121,13 +110,12 @@ class Writing:
         """Write what is known at the end of a finite input, and what closes a document."""
         for name, query in self._names.items():
             if query.query.form.once and not self.record.matches.get(name):
-                self._writers["ask"].no_match(query.name if self._several else None)
+                self._writers.no_match(query.query, query.name)
         self.close()
 
     def close(self) -> None:
         """Write what comes after the last match."""
-        for writer in self._writers.values():
-            writer.close()
+        self._writers.close()
         self._out.flush()
         self.notices.flush()
 

@@ -17,7 +17,7 @@ from spaseq.model.matches import Numbering, match_identity
 from spaseq.model.terms import term_of
 from spaseq.operators.answers import Answers, answer_keys, constructed, solution_labels
 from spaseq.operators.term_texts import texts_of
-from spaseq.spark.job import Job
+from spaseq.spark.job import Job, Task
 from spaseq.spark.output.across_buckets import COUNTED, NUMBERED, label_of
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
 from spaseq.spark.shuffle.arrow_terms import shown, text_hash, without_place
@@ -74,10 +74,16 @@ class RowForm:
     def promise(self, job: Job, time: int) -> pa.RecordBatch:
         """The row that promises that no graph before a time will follow; at the end of time, none at all."""
         told = pa.array([None if time >= FOREVER else time], INSTANT)
-        columns = {"time": told, "triples": pa.nulls(1, ARROW_TRIPLES)}
+        columns = {"time": told, **_start(job.tasks[0], pa.nulls(1, INSTANT))}
+        columns["triples"] = pa.nulls(1, ARROW_TRIPLES)
         if job.provenance:
             columns |= {"match": pa.nulls(1, pa.string()), "events": pa.nulls(1, _EVENT)}
         return pa.RecordBatch.from_pydict({**columns, "promise": pa.array([True])})
+
+
+def _start(task: Task, start: pa.Array) -> dict[str, pa.Array]:
+    """The column of the starts of graphs, if they hold for an interval."""
+    return {"start": start} if task.program.query.form.lasting else {}
 
 
 class AnswerRows:
@@ -133,7 +139,7 @@ class AnswerRows:
             columns["triples"] = triples if triples is not None else pa.nulls(len(answers), ARROW_TRIPLES)
             columns["boolean"] = truth if form == "ask" else pa.nulls(len(answers), pa.bool_())
         elif form == "construct":
-            columns |= {"time": time, "triples": triples}
+            columns |= {"time": time, **_start(self._task, start), "triples": triples}
         else:
             columns |= {"time": time, "start": start}
             # Columns are found by place, so that no variable's name can get in the way of another column.

@@ -36,6 +36,8 @@ class WindowScenario:
     query: str
     events: tuple[GraphEvent, ...]
     knowledge: dict[str, frozenset[Triple]] = field(default_factory=dict)
+    ordered: bool = False
+    """True if ORDER BY says in which order all lines of an evaluation come."""
 
 
 @st.composite
@@ -54,7 +56,8 @@ def window_scenarios(
     """
     odd = not portable and draw(st.sampled_from((False, False, True)))
     origin = draw(st.sampled_from((0, 0, -7, 1_000_000_001)))
-    query = Drawing(draw, origin, portable=portable, paths=paths, limits=limits).query()
+    drawing = Drawing(draw, origin, portable=portable, paths=paths, limits=limits)
+    query = drawing.query()
     terms = (*KEYS, *KEYS, *PLAIN, *(ODD if odd else ()))
     least = 0 if draw(st.sampled_from(range(8))) == 7 else min(4, most_events)
     events = tuple(
@@ -68,7 +71,7 @@ def window_scenarios(
         )
         for name in GRAPHS
     }
-    return WindowScenario(query, events, knowledge)
+    return WindowScenario(query, events, knowledge, drawing.ordered)
 
 
 def _event(draw: st.DrawFn, terms: Sequence[Term], origin: int, *, blank: bool) -> GraphEvent:
@@ -104,6 +107,7 @@ class Drawing:
         self.count = 0
         self.windows: list[_Window] = []
         self.steps = False
+        self.ordered = False
 
     # --- choices ---
 
@@ -128,7 +132,7 @@ class Drawing:
         where = " ".join(self.element(number) for number in range(max(len(self.windows), 1)))
         where += " " + " ".join(self.decoration() for _ in range(self.number(0, 3)))
         head, tail = self.form()
-        if "LIMIT" in tail:
+        if self.ordered:  # blank nodes have no order
             where += " FILTER(isIRI(?x))"
         operator = self.pick(("", "", "RSTREAM", "ISTREAM", "DSTREAM"))
         register = f"REGISTER {operator} :query AS\n" if operator else ""
@@ -240,11 +244,20 @@ class Drawing:
             having = f"HAVING(COUNT(*) > {self.number(0, 2)})" if self.chance(3) else ""
             if self.chance(5):
                 return f"SELECT ?key ({aggregate} AS ?n)", f"GROUP BY (isIRI(?v) AS ?key) {having}"
+            if self.chance(4):
+                self.ordered = True
+                key = self.pick(
+                    (aggregate, f"DESC({aggregate})", f"EXISTS {{ {self.somewhere('?x :q ?z')} }}")
+                )
+                return f"SELECT ?x ({aggregate} AS ?n)", f"GROUP BY ?x {having} ORDER BY {key} ?x"
             return f"SELECT ?x ({aggregate} AS ?n)", f"GROUP BY ?x {having}"
         if kind == 5 and self.limits:
             offset = f" OFFSET {self.number(0, 2)}" if self.chance(3) else ""
-            tail = f"ORDER BY {self.pick(('?x', 'DESC(?x)'))} LIMIT {self.number(0, 2)}{offset}"
-            return "SELECT DISTINCT ?x", tail
+            tail = f"LIMIT {self.number(0, 2)}{offset}"
+            if self.chance(2):
+                return "SELECT ?x ?v", f"{self.order()} {tail}"
+            self.ordered = True
+            return "SELECT DISTINCT ?x", f"ORDER BY {self.pick(('?x', 'DESC(?x)'))} {tail}"
         if kind == 6:
             return "SELECT DISTINCT ?x ?v", ""
         if kind == 7:
@@ -252,7 +265,26 @@ class Drawing:
                 "" if self.portable else self.pick(("", " (timestamp(?x :p ?v) AS ?at)", " (NOW() AS ?now)"))
             )
             return f"SELECT ?x (?v AS ?renamed) (BOUND(?y) AS ?has){extra}", "ORDER BY ?x"
+        if self.chance(4):
+            return "SELECT ?x ?v", self.order()
         return self.pick(("SELECT *", "SELECT ?x ?y ?v", "SELECT ?v")), ""
+
+    def order(self) -> str:
+        """ORDER BY for ``SELECT ?x ?v``, which leaves no order open but that of equal lines."""
+        self.ordered = True
+        somewhere = self.somewhere()
+        keys = [
+            "?v",
+            "DESC(?v + 1)",
+            "(2 * ?v)",
+            f"EXISTS {{ {somewhere} }}",
+            f"DESC(EXISTS {{ {somewhere} }} || ?v > 1)",
+            f"NOT EXISTS {{ {somewhere} FILTER(?v > 0) }}",
+        ]
+        if not self.portable:
+            dated = ("timestamp(?x :p ?v)", "DESC(timestamp(?x :p ?v))", "DESC(timestamp(?x, :q, ?v))")
+            keys += [*dated, *dated, "NOW()", "(timestamp(?x :p ?v) < NOW())"]
+        return f"ORDER BY {self.pick(keys)} STR(?x) STR(?v)"
 
     # --- patterns ---
 
@@ -269,11 +301,11 @@ class Drawing:
             )
         )
 
-    def somewhere(self) -> str:
-        return self.block(self.draw(st.sampled_from(self.windows)) if self.windows else None)
+    def somewhere(self, triples: str = "") -> str:
+        return self.block(self.draw(st.sampled_from(self.windows)) if self.windows else None, triples)
 
-    def block(self, window: _Window | None) -> str:
-        triples = self.triples()
+    def block(self, window: _Window | None, triples: str = "") -> str:
+        triples = triples or self.triples()
         if window is None or not window.name:
             return f"{triples} ."
         inner = f"{triples} . {self.extra()}" if not self.portable and self.chance(4) else triples

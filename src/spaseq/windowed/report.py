@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from spaseq.algebra.events import AskForm, Form
-from spaseq.algebra.patterns import Distinct, OrderBy, Pattern, Project, Slice
+from spaseq.algebra.expressions import Var
+from spaseq.algebra.functions import has_exists, is_volatile, reads_times
+from spaseq.algebra.patterns import Distinct, Extend, OrderBy, OrderKey, Pattern, Project, Slice
 from spaseq.algebra.windows import Emission
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.row_numbers import by_name, id_matrix, order_of
@@ -40,10 +42,16 @@ class Reported:
 
 
 def outer_operators(pattern: Pattern) -> tuple[Pattern, list[Pattern]]:
-    """The pattern inside ORDER BY or LIMIT and what is then done with its solutions, innermost first; nothing if neither is there."""
+    """The pattern inside ORDER BY or LIMIT and what is then done with its solutions, innermost first; nothing if neither is there.
+
+    What is done then sees rows and nothing else, so a key of ORDER BY that needs more is bound inside.
+    """
     outer: list[Pattern] = []
     current, cut = pattern, 0
     while isinstance(current, (Slice, Distinct, Project, OrderBy)):
+        if isinstance(current, OrderBy) and any(map(_needs_windows, current.keys)):
+            current = _with_bound_keys(current)
+            return current.pattern, [current, *outer[::-1]]
         outer.append(current)
         if isinstance(current, (Slice, OrderBy)):
             cut = len(outer)
@@ -52,6 +60,23 @@ def outer_operators(pattern: Pattern) -> tuple[Pattern, list[Pattern]]:
         return pattern, []
     operators = outer[:cut][::-1]
     return operators[0].pattern, operators  # type: ignore[union-attr]
+
+
+def _needs_windows(key: OrderKey) -> bool:
+    """Whether a key is no function of a row alone: the clock, the times of triples or a pattern decide it as well."""
+    return is_volatile(key.expression) or reads_times(key.expression) or has_exists(key.expression)
+
+
+def _with_bound_keys(order: OrderBy) -> OrderBy:
+    """ORDER BY with variables for the keys that are no function of a row, bound where windows and clock are at hand."""
+    inner, keys = order.pattern, list[OrderKey]()
+    for number, key in enumerate(order.keys, start=1):
+        if _needs_windows(key):
+            variable = Var(f"_:order#{number}")
+            inner = Extend(inner, variable, key.expression)
+            key = replace(key, expression=variable)
+        keys.append(key)
+    return OrderBy(inner, tuple(keys))
 
 
 class Reporter(Keeper):

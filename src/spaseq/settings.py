@@ -125,6 +125,11 @@ class Settings:
     slice_evaluations: int = _threshold(
         1 << 14, 2, "evaluations of a continuous query that are handled at a time"
     )
+    listed_evaluations: int = _threshold(
+        1 << 16,
+        3,
+        "evaluations due at a time from which only those are looked at where the contents of windows change",
+    )
     totalled_rows: int = _threshold(
         1 << 24,
         3,

@@ -33,6 +33,7 @@ from spaseq.planner.distribution import RouteUnit
 from spaseq.reference.continuous import Matching, answer_at, window_answers
 from spaseq.reference.evaluations import Evaluation, evaluations
 from spaseq.reference.sparql import Solution
+from spaseq.settings import changed_settings
 from spaseq.testing import Host, reference_host
 from support.continuous import followed_answers
 from support.engine_hosts import ENGINE_HOSTS
@@ -287,13 +288,17 @@ def _closes(body: Range, t: int) -> bool:
 # --- views: what is followed equals what is evaluated at every instant -------------------------------------
 
 
-@given(window_scenarios(), st.integers(0, 1000))
-def test_views_report_what_the_reference_does(scenario: WindowScenario, seed: int) -> None:
-    """Whatever the pieces in which the input comes; blank nodes that a template or BNODE makes have labels of their own."""
+@given(window_scenarios(), st.integers(0, 1000), st.sampled_from((3, 1 << 16)))
+def test_views_report_what_the_reference_does(scenario: WindowScenario, seed: int, listed: int) -> None:
+    """Whatever the pieces in which the input comes, and whether all evaluations are listed or only those that differ.
+
+    Blank nodes that a template or BNODE makes have labels of their own.
+    """
     query = compile_windows(scenario.query)
     events = _localised(scenario.events)
     wanted = window_answers(query, events, scenario.knowledge)
-    found = followed_answers(query, events, scenario.knowledge, seed=seed)
+    with changed_settings(listed_evaluations=listed):
+        found = followed_answers(query, events, scenario.knowledge, seed=seed)
     assert [match.time for match in found] == [match.time for match in wanted]
     assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
     if scenario.ordered:

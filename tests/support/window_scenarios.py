@@ -2,7 +2,7 @@
 
 Queries come as text and use every kind of window, policy, stream operator, form and pattern; what is drawn obeys the rules of
 semantics 3.1, so each compiles. Times are multiples of half a second around the epoch, so that events tie, expire and close
-windows often. Nothing is drawn whose answer SPARQL leaves open: LIMIT has a total order, MIN and MAX compare strings.
+windows often; now and then there is a gap in the middle, at which windows are empty at many evaluations. Nothing is drawn whose answer SPARQL leaves open: LIMIT has a total order, MIN and MAX compare strings.
 """
 
 from __future__ import annotations
@@ -59,9 +59,10 @@ def window_scenarios(
     drawing = Drawing(draw, origin, portable=portable, paths=paths, limits=limits)
     query = drawing.query()
     terms = (*KEYS, *KEYS, *PLAIN, *(ODD if odd else ()))
+    gap = draw(st.sampled_from((0, 0, 0, 60)))
     least = 0 if draw(st.sampled_from(range(8))) == 7 else min(4, most_events)
     events = tuple(
-        _event(draw, terms, origin, blank=odd)
+        _event(draw, terms, origin, gap, blank=odd)
         for _ in range(draw(st.sampled_from(range(least, most_events + 1))))
     )
     knowledge = {
@@ -74,7 +75,7 @@ def window_scenarios(
     return WindowScenario(query, events, knowledge, drawing.ordered)
 
 
-def _event(draw: st.DrawFn, terms: Sequence[Term], origin: int, *, blank: bool) -> GraphEvent:
+def _event(draw: st.DrawFn, terms: Sequence[Term], origin: int, gap: int, *, blank: bool) -> GraphEvent:
     subjects: tuple[NamedNode | BlankNode, ...] = (*KEYS, BlankNode("n")) if blank else KEYS
     triples = frozenset(
         Triple(
@@ -84,7 +85,8 @@ def _event(draw: st.DrawFn, terms: Sequence[Term], origin: int, *, blank: bool) 
         )
         for _ in range(draw(st.sampled_from((1, 2, 3, 1, 2, 3, 4, 0))))
     )
-    time = origin * 1_000_000 + draw(st.sampled_from(range(25))) * HALF
+    moment = draw(st.sampled_from(range(25)))
+    time = origin * 1_000_000 + (moment + (gap if moment > 12 else 0)) * HALF
     return GraphEvent(EX + draw(st.sampled_from(STREAMS)), time, triples)
 
 

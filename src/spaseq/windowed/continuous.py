@@ -8,20 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from spaseq.algebra.by_place import EVERYTHING
-from spaseq.algebra.scope import visible
+from spaseq.algebra.event_patterns import Consumption, declared_events
+from spaseq.algebra.functions import is_volatile
+from spaseq.algebra.scope import lowered, pattern_expressions, visible
 from spaseq.algebra.windows import Emission, WindowQuery
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.needs import parts
 from spaseq.columnar.row_numbers import id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.settings import settings
 from spaseq.windowed.build import ViewBuilder
-from spaseq.windowed.evaluations import Arrived, Evaluations, Longs, Period
+from spaseq.windowed.evaluations import Alike, Arrived, Evaluations, Longs, Period
 from spaseq.windowed.event_match import MatchView
 from spaseq.windowed.event_traces import traced
-from spaseq.windowed.inputs import EventInput, Input
+from spaseq.windowed.inputs import EventInput, Input, matches
 from spaseq.windowed.report import Reported, Reporter, outer_operators
 
 
@@ -54,7 +57,7 @@ class ContinuousQuery(Keeper):
         self.query = query
         self._told = 0
         """How many events it was told of."""
-        self._evaluations = Evaluations(query.windows, query.report)
+        self._evaluations = Evaluations(query.windows, query.report, _alike(query))
         self._turnovers = 1
         """How often windows may change all their contents in what is handled at a time: joins look at all rows of that together."""
         builder = ViewBuilder(
@@ -139,7 +142,11 @@ class ContinuousQuery(Keeper):
             for match in self._matches:
                 match.arrive(stream, tables, Arrived(numbers, times, position, own))
         self._told += len(times)
-        period = self._evaluations.step(arrived, now)
+        for period in self._evaluations.step(arrived, now):
+            for outcome in self._outcomes(period):
+                yield from self._repeated(outcome)
+
+    def _outcomes(self, period: Period) -> Iterator[Outcome]:
         first = 0
         while first < len(period):
             last = min(first + self._slice(), len(period))
@@ -151,6 +158,17 @@ class ContinuousQuery(Keeper):
             more = min(2 * self._turnovers, settings().slice_evaluations)
             self._turnovers = max(self._turnovers // 2, 1) if vain else more
             first = last
+
+    def _repeated(self, outcome: Outcome) -> Iterator[Outcome]:
+        """The same with all evaluations that only repeat others, where these report something."""
+        period, reported = outcome.period, outcome.reported
+        many = np.bincount(reported.at, minlength=len(period))
+        if period.repeats is None or self.query.emission is not Emission.RSTREAM or not len(reported):
+            yield outcome
+            return
+        most = max(settings().slice_matches // int(many.max()), 1)
+        for part, which in period.listed(many > 0, most):
+            yield Outcome(part, reported.repeated(which, many))
 
     def _slice(self) -> int:
         """How many evaluations are handled at a time."""
@@ -165,3 +183,14 @@ class ContinuousQuery(Keeper):
         for live in self._live.values():
             live.forget(period)
         return Outcome(period, reported)
+
+
+def _alike(query: WindowQuery) -> Alike:
+    """Where evaluations with the same contents have the same answer."""
+    events = (event for match in matches(query) for event in declared_events(match.events))
+    patterns = (query.pattern, *(lowered(event.pattern) for event in events))
+    if any(
+        is_volatile(each) for part in patterns for inner in parts(part) for each in pattern_expressions(inner)
+    ):
+        return Alike.NEVER
+    return Alike.ALWAYS if query.consumption is Consumption.NONE else Alike.EMPTY

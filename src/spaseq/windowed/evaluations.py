@@ -3,36 +3,85 @@
 Whatever its kind, a window holds at every evaluation a contiguous range of its stream's events, in order of time, then
 arrival, and neither end of the range ever moves back. So the contents of all windows at many evaluations are two arrays
 of positions per window.
+
+Between two events, a year apart perhaps, there may be more evaluations than memory has room for. Then only those are listed at
+which contents change; the others repeat the one before them (`Repeats`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.algebra.windows import (
-    Everything,
-    Interval,
-    Landmark,
-    Range,
-    ReportPolicy,
-    StreamWindow,
-    Trigger,
-    Unit,
-    WindowBody,
-)
+from spaseq.algebra.windows import ReportPolicy, StreamWindow, Trigger, Unit
 from spaseq.columnar.keeping import Keeper
+from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
-from spaseq.windowed.instants import distinct, multiple, repeats, steps
+from spaseq.windowed.instants import (
+    Steps,
+    distinct,
+    many_true,
+    multiple,
+    numbers_from,
+    repeats,
+    steps,
+    turning,
+)
+from spaseq.windowed.window_ranges import NOTHING, StreamEvents, WindowRanges
 
 Longs = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_NOTHING: Final = np.zeros(0, np.int64)
+
+class Alike(Enum):
+    """Where evaluations with the same contents have the same answer."""
+
+    ALWAYS = "always"
+    EMPTY = "where all windows are empty"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """Evaluations that are not listed: those after a listed one and before an end have its contents."""
+
+    stepped: tuple[Steps, ...]
+    ends: Longs
+
+    def take(self, chosen: Mask | slice) -> Repeats:
+        """The same for some of the listed ones."""
+        return Repeats(self.stepped, self.ends[chosen])
+
+    def many(self, after: Longs) -> Longs:
+        """How many there are after each listed one, or a few more."""
+        return sum(
+            (each.many_before(self.ends) - each.many_before(after + 1) for each in self.stepped),
+            np.zeros(len(after), np.int64),
+        ).clip(0)
+
+    def portion(self, start: int, end: int, most: int) -> int:
+        """An end, not after the given one, up to which there are at most so many from a start on, or one of each kind."""
+        each_most = max(most // len(self.stepped), 1)
+        return min(each.portion(start, end, each_most) for each in self.stepped)
+
+    def between(self, rows: Longs, after: Longs, before: Longs) -> tuple[Longs, Longs]:
+        """Those after some instants and before others, in order, and whose each is."""
+        instants, owners = [], []
+        for each in self.stepped:
+            low, high = each.many_before(after + 1), each.many_before(before)
+            many = np.maximum(high - low, 0)
+            instants.append(each.at(numbers_from(low, many)))
+            owners.append(np.repeat(rows, many))
+        if len(self.stepped) == 1:
+            return instants[0], owners[0]
+        found, first = np.unique(np.concatenate(instants), return_index=True)
+        return found, np.concatenate(owners)[first]
 
 
 @dataclass(slots=True)
@@ -57,17 +106,61 @@ class Period:
     low: tuple[Longs, ...]
     high: tuple[Longs, ...]
     pairs: Pairs = field(default_factory=Pairs)
+    repeats: Repeats | None = None
+    """None if all evaluations are listed."""
 
     def __len__(self) -> int:
         return len(self.instants)
 
+    @property
+    def held(self) -> Mask:
+        """At which of them some window holds an event."""
+        found = np.zeros(len(self), np.bool_)
+        for low, high in zip(self.low, self.high, strict=True):
+            found |= high > low
+        return found
+
     def part(self, first: int, last: int) -> Period:
         """Some of them in a row."""
-        cut = slice(first, last)
+        return replace(self.take(slice(first, last)), first=self.first + first)
+
+    def take(self, chosen: Mask | slice) -> Period:
+        """Some of them."""
         return Period(
-            self.first + first, self.instants[cut], self.starts[cut], self.numbers[cut],
-            tuple(low[cut] for low in self.low), tuple(high[cut] for high in self.high),
+            self.first, self.instants[chosen], self.starts[chosen], self.numbers[chosen],
+            tuple(low[chosen] for low in self.low), tuple(high[chosen] for high in self.high),
+            repeats=None if self.repeats is None else self.repeats.take(chosen),
         )  # fmt: skip
+
+    def listed(self, repeated: Mask, most: int) -> Iterator[tuple[Period, Longs]]:
+        """These evaluations and what repeats some of them, about so many at a time, and which of them each is or repeats."""
+        assert self.repeats is not None
+        ends = np.where(repeated, self.repeats.ends, self.instants)
+        total = np.cumsum(1 + np.where(repeated, self.repeats.many(self.instants), 0))
+        first = 0
+        while first < len(self):
+            before = int(total[first - 1]) if first else 0
+            last = max(int(np.searchsorted(total, before + most, side="right")), first + 1)
+            rows = np.arange(first, last)
+            start, end = self.instants[last - 1] + 1, int(ends[last - 1])
+            # Only one that is repeated more often than that is cut.
+            cut = end if last > first + 1 else self.repeats.portion(int(start), end, most)
+            own = np.append(ends[first : last - 1], cut)
+            yield self._repeating(rows, *self.repeats.between(rows, self.instants[rows], own))
+            while cut < end:
+                after, cut = np.array([cut - 1]), self.repeats.portion(cut, end, most)
+                yield self._repeating(rows[:0], *self.repeats.between(rows, after, np.array([cut])))
+            first = last
+
+    def _repeating(self, own: Longs, instants: Longs, owners: Longs) -> tuple[Period, Longs]:
+        """Some of these evaluations together with others that repeat one of them."""
+        every, which = np.concatenate([self.instants[own], instants]), np.concatenate([own, owners])
+        numbers = np.concatenate([self.numbers[own], np.zeros(len(instants), np.int64)])
+        order = np.argsort(every, kind="stable")
+        every, which, numbers = every[order], which[order], numbers[order]
+        starts = np.where(self.held[which], self.starts[which], every)
+        low, high = tuple(each[which] for each in self.low), tuple(each[which] for each in self.high)
+        return Period(self.first, every, starts, numbers, low, high), which
 
     def turned_over(self, first: int, times: int) -> int:
         """The evaluation at which some window has changed all of its contents so often since another one; or their number."""
@@ -100,185 +193,25 @@ class Arrived(NamedTuple):
     own: Longs
 
 
-class _Events(Keeper):
-    """The events of one stream that a window may still hold: when they came, and how many triples each has."""
-
-    ARRAYS = ("times", "counts")
-    NUMBERS = ("first", "triples_before")
-
-    def __init__(self) -> None:
-        self.first = 0
-        """The position of the first one that is kept."""
-        self.triples_before = 0
-        self.times = _NOTHING
-        self.counts = _NOTHING
-        """The triples of the stream up to and including each event."""
-
-    def append(self, times: Longs, triples: Longs) -> None:
-        before = int(self.counts[-1]) if len(self.counts) else self.triples_before
-        self.times = np.concatenate([self.times, times])
-        self.counts = np.concatenate([self.counts, before + np.cumsum(triples)])
-
-    def between(self, after: int, until: int) -> Longs:
-        """The times after one instant and up to another."""
-        first, last = np.searchsorted(self.times, [after, until], side="right")
-        return self.times[first:last]
-
-    def forget(self, position: int) -> None:
-        """Drop the events before a position."""
-        dropped = position - self.first
-        if dropped > 0:
-            self.triples_before = int(self.counts[dropped - 1])
-            self.times, self.counts = self.times[dropped:], self.counts[dropped:]
-            self.first = position
-
-
-class _Window(Keeper):
-    """One window over the events of its stream."""
-
-    NUMBERS = ("unseen_events", "unseen_triples", "last_closing", "begin", "begin_time")
-
-    def __init__(self, window: StreamWindow, events: _Events, *, closed: bool) -> None:
-        self.bodies = window.bodies
-        self.stepping = window.stepping
-        self.events = events
-        self._closed = closed
-        """Whether it shows its last closed content, or the one that is still open."""
-        self.last_closing = 0
-        """The position at which a counted window closed last."""
-        self.unseen_events = 0
-        self.unseen_triples = 0
-        self.begin = -1
-        """The position of the first event of a window that only grows, once there is one, and its time."""
-        self.begin_time = 0
-
-    @property
-    def grows(self) -> bool:
-        """True if no event ever leaves it: then the events that evaluations have seen need not be kept."""
-        return all(isinstance(body, (Everything, Landmark)) for body in self.bodies)
-
-    @property
-    def counted(self) -> Range | None:
-        """The body whose closings are counted, if there is one."""
-        return self.stepping if self.stepping is not None and self.stepping.unit is not Unit.TIME else None
-
-    def ranges(self, instants: Longs, closings: Longs | None = None) -> tuple[Longs, Longs]:
-        """What the window holds at some instants; ``closings`` are the positions at which a counted one closes there."""
-        low = np.full(len(instants), self.events.first, np.int64)
-        high = self.events.first + np.searchsorted(self.events.times, instants, side="right").astype(np.int64)
-        if self.grows:
-            low = low + len(self.events.times) if self.begin < 0 else np.full(len(instants), self.begin)
-            return low, np.maximum(low, high)
-        for body in reversed(self.bodies):
-            at = closings if body is self.counted else None
-            low, high = self._narrowed(body, instants, low, high, at)
-        return low, np.maximum(low, high)
-
-    def _narrowed(
-        self, body: WindowBody, instants: Longs, low: Longs, high: Longs, closings: Longs | None
-    ) -> tuple[Longs, Longs]:
-        match body:
-            case Everything():
-                return low, high
-            case Landmark(start):
-                return np.maximum(low, self.after(start - 1)), high
-            case Interval(first, last):
-                return np.maximum(low, self.after(first - 1)), np.minimum(high, self.after(last))
-            case Range(size, step, Unit.TIME, start):
-                ends = instants
-                if step is not None:
-                    ends = multiple(instants, step, start or 0, closed=self._closed)
-                low, high = np.maximum(low, self.after(ends - size)), np.minimum(high, self.after(ends))
-                return (low if start is None else np.maximum(low, self.after(start - 1))), high
-            case Range(start=start):
-                if start is not None:
-                    low = np.maximum(low, self.after(start - 1))
-                return self._counted_range(body, low, np.maximum(low, high), closings)
-
-    def _counted_range(
-        self, body: Range, low: Longs, high: Longs, closings: Longs | None
-    ) -> tuple[Longs, Longs]:
-        """A range on positions, counted from the first event that the body sees."""
-        outermost = body is self.bodies[-1]
-        before = np.int64(self._unseen(body.unit)) if outermost else self._count(low, body.unit)
-        ends = self._count(high, body.unit) - before
-        if closings is not None:
-            ends = closings
-        elif body.step is not None:
-            ends = multiple(ends, body.step, 0, closed=self._closed)
-        # An event belongs to an interval by its position, which counts itself.
-        # An instance may begin with events that are still to come.
-        begin = np.minimum(self._position(before + ends - body.size, body.unit), high)
-        low = np.maximum(low, begin)
-        if closings is None and body.step is None:  # it ends with what has come
-            return low, high
-        return low, np.minimum(high, self._position(before + ends, body.unit))
-
-    def closings(self, since: int, until: int) -> tuple[Longs, Longs]:
-        """The instants after ``since`` and up to ``until`` at which a counted window closes, and at which positions."""
-        body, events = self.counted, self.events
-        assert body is not None
-        assert body.step is not None
-        first, last = (int(at) for at in np.searchsorted(events.times, [since, until], side="right"))
-        if body.start is not None:
-            first = max(first, int(np.searchsorted(events.times, body.start)))
-        if first >= last:
-            return _NOTHING, _NOTHING
-        unseen = self._unseen(body.unit)
-        ends = self._count(np.arange(first, last + 1) + events.first, body.unit) - unseen
-        done = ends // body.step
-        many = np.diff(done)
-        event = np.repeat(np.arange(first, last), many)
-        nth = np.arange(len(event)) - np.repeat(np.cumsum(many) - many, many)
-        return events.times[event], (done[:-1][event - first] + 1 + nth) * body.step
-
-    def note(self, times: Longs, triples: Longs) -> None:
-        """Count the events, now appended, that come before a window starts to count; find the first one of a window that grows."""
-        if self.grows and self.begin < 0:
-            start = max((body.start for body in self.bodies if isinstance(body, Landmark)), default=None)
-            early = 0 if start is None else int(np.searchsorted(times, start))
-            if early < len(times):
-                self.begin = self.events.first + len(self.events.times) - len(times) + early
-                self.begin_time = int(times[early])
-        body = self.bodies[-1]
-        if isinstance(body, Range) and body.start is not None:
-            early = int(np.searchsorted(times, body.start))
-            self.unseen_events += early
-            self.unseen_triples += int(triples[:early].sum())
-
-    def _unseen(self, unit: Unit) -> int:
-        return self.unseen_events if unit is Unit.EVENTS else self.unseen_triples
-
-    def _count(self, positions: Longs, unit: Unit) -> Longs:
-        """How many events, or triples, come before each position."""
-        if unit is Unit.EVENTS:
-            return positions
-        counts = np.concatenate([[self.events.triples_before], self.events.counts])
-        found: Longs = counts[positions - self.events.first]
-        return found
-
-    def _position(self, counts: Longs, unit: Unit) -> Longs:
-        """The first position whose event has a count greater than each of these."""
-        if unit is Unit.EVENTS:
-            return counts
-        return self.events.first + np.searchsorted(self.events.counts, counts, side="right").astype(np.int64)
-
-    def after(self, instants: Longs | int) -> Longs:
-        """The first position whose event comes after each instant."""
-        return self.events.first + np.searchsorted(self.events.times, instants, side="right").astype(np.int64)
-
-
 Ranges = list[tuple[Longs, Longs]]
 """What every window holds at some instants, as ranges of positions."""
 
 
 class _Due(NamedTuple):
-    """Instants that are due, the closings of counted windows at them, up to when all is decided, and what windows hold there if it is known."""
+    """What is due: instants at equal distances and single ones, and up to when all is decided."""
 
-    instants: Longs
-    closings: list[Longs | None]
+    stepped: tuple[Steps, ...]
+    single: Longs
     until: int
+    counted: dict[int, tuple[Longs, Longs]] = {}  # noqa: RUF012 - a NamedTuple's default is never changed
+    """When a window of counted steps closes, and at which positions."""
     ranges: Ranges | None = None
+    """What windows hold at the single instants, if it is known."""
+
+
+def _some(stepped: list[Steps]) -> tuple[Steps, ...]:
+    """Those that are not empty; the first of none may lie where int64 has no numbers."""
+    return tuple(each for each in stepped if len(each))
 
 
 class Evaluations(Keeper):
@@ -286,12 +219,14 @@ class Evaluations(Keeper):
 
     NUMBERS = ("_made", "_begun", "_done", "_last")
 
-    def __init__(self, windows: Sequence[StreamWindow], report: ReportPolicy) -> None:
-        self._report = report
+    def __init__(
+        self, windows: Sequence[StreamWindow], report: ReportPolicy, alike: Alike = Alike.NEVER
+    ) -> None:
+        self._report, self._alike = report, alike
         self.streams = tuple(dict.fromkeys(window.stream for window in windows))
-        self._events = {stream: _Events() for stream in self.streams}
+        self._events = {stream: StreamEvents() for stream in self.streams}
         closed = report.trigger is Trigger.WINDOW_CLOSE
-        self._windows = [_Window(each, self._events[each.stream], closed=closed) for each in windows]
+        self._windows = [WindowRanges(each, self._events[each.stream], closed=closed) for each in windows]
         self._made = 0
         self._begun = False
         self._done = 0
@@ -318,11 +253,11 @@ class Evaluations(Keeper):
         """The first instant that is decided once no event up to it can come, if time alone brings one."""
         if not self._begun:
             return None
-        instants = self._due(FOREVER).instants
-        return int(instants[0]) if len(instants) else None
+        due = self._due(FOREVER)
+        return min((*due.single[:1].tolist(), *(each.first for each in due.stepped)), default=None)
 
-    def step(self, arrived: dict[str, tuple[Longs, Longs]], now: int) -> Period:
-        """The evaluations that became certain.
+    def step(self, arrived: dict[str, tuple[Longs, Longs]], now: int) -> Iterator[Period]:
+        """The evaluations that became certain, in order.
 
         ``arrived`` are the times and numbers of triples of new events by stream, in order; events at ``now`` may still come,
         earlier ones may not. ``now`` is `FOREVER` when the input has ended.
@@ -340,35 +275,35 @@ class Evaluations(Keeper):
                 if window.events is self._events[stream]:
                     window.note(times, triples)
         if not self._begun:
-            return self._period(_Due(_NOTHING, [None] * len(self._windows), 0))
+            return
         due = self._due(now)
-        period = self._period(due)
-        for window, at in zip(self._windows, due.closings, strict=True):
-            if at is not None and len(at):
-                window.last_closing = int(at[-1])
+        for period in self._periods(due):
+            made, self._made = self._made, self._made + len(period)
+            yield replace(period, first=made)
+        for number, (_, ends) in due.counted.items():
+            if len(ends):
+                self._windows[number].last_closing = int(ends[-1])
         self._done = max(self._done, due.until)
         self._forget()
-        return period
 
     def _due(self, now: int) -> _Due:
         certain = now - 1
-        nothing: list[Longs | None] = [None] * len(self._windows)
         match self._report.trigger:
             case Trigger.CONTENT_CHANGE:
                 found = distinct([events.between(self._done, certain) for events in self._events.values()])
-                return self._changed(_Due(found, nothing, min(certain, self._last)))
+                return self._changed(_Due((), found, min(certain, self._last)))
             case Trigger.EVERY:
                 period, origin = self._report.every, self._report.start
                 assert period is not None
                 last = int(multiple(np.array([self._last]), period, origin or 0, closed=False)[0])
                 until = min(certain, last if origin is None else max(last, origin))
-                return _Due(steps(self._done, until, period, origin), nothing, until)
+                return _Due(_some([steps(self._done, until, period, origin)]), NOTHING, until)
             case Trigger.WINDOW_CLOSE:
                 return self._closings(certain, ended=now == FOREVER)
 
     def _changed(self, due: _Due) -> _Due:
         """The instants at which some window holds an event of that very instant."""
-        instants = due.instants
+        instants = due.single
         changed = np.zeros(len(instants), np.bool_)
         ranges = [window.ranges(instants) for window in self._windows]
         for window, (low, high) in zip(self._windows, ranges, strict=True):
@@ -379,7 +314,7 @@ class Evaluations(Keeper):
         if not changed.all():
             ranges = [(low[changed], high[changed]) for low, high in ranges]
             instants = instants[changed]
-        return due._replace(instants=instants, ranges=ranges)
+        return due._replace(single=instants, ranges=ranges)
 
     def _closings(self, certain: int, *, ended: bool) -> _Due:
         """The instants at which windows close, those of counted windows as often as they close there.
@@ -397,28 +332,40 @@ class Evaluations(Keeper):
             # Two instances later than one that could hold the last event there is certainly an empty one.
             reach = min(certain, self._last + body.size + 2 * body.step)
             mine = steps(self._done, reach, body.step, body.start)
-            low, high = window.ranges(mine)
-            decided = (mine <= self._last) | (high > low)
-            found.append(mine[decided])
-            open_since = min(open_since, *mine[~decided].tolist(), reach + 1 if reach < certain else FOREVER)
+            decided = self._decided(window, mine)
+            found.append(Steps(mine.first, decided, mine.step))
+            following = mine.first + decided * mine.step if decided < len(mine) else FOREVER
+            open_since = min(open_since, following, reach + 1 if reach < certain else FOREVER)
         done = certain if ended else min(certain, max(open_since - 1, until))
         counted = {
             number: window.closings(self._done, min(certain, self._last))
             for number, window in enumerate(self._windows)
             if window.counted is not None
         }
-        times = [each[each <= done] for each in found] + [at for at, _ in counted.values()]
-        instants = np.unique(np.concatenate([_NOTHING, *times]))
+        single = np.unique(np.concatenate([NOTHING, *(at for at, _ in counted.values())]))
+        return _Due(_some([each.cut(done) for each in found]), single, done, counted)
+
+    def _decided(self, window: WindowRanges, instants: Steps) -> int:
+        """How many of these instants are certain to be closings: those after the last event while the window holds one."""
+        early = len(instants.cut(self._last))
+
+        def holds(number: int) -> bool:
+            low, high = window.ranges(instants.at(np.array([early + number])))
+            return bool(high[0] > low[0])
+
+        return early + many_true(len(instants) - early, holds)
+
+    def _closings_at(self, due: _Due, instants: Longs) -> tuple[Longs, list[Longs | None]]:
+        """The evaluations at some instants, as many at each as some counted window closes there, and the closings they show."""
         many = np.ones(len(instants), np.int64)
-        for at, _ in counted.values():
+        for at, _ in due.counted.values():
             here = np.searchsorted(at, instants, side="right") - np.searchsorted(at, instants)
             many = np.maximum(many, here)
-        evaluated = np.repeat(instants, many)
-        nth = np.arange(len(evaluated)) - np.repeat(np.cumsum(many) - many, many)
+        evaluated, nth = np.repeat(instants, many), numbers_from(np.zeros(len(many), np.int64), many)
         closings: list[Longs | None] = [None] * len(self._windows)
-        for number, (at, ends) in counted.items():
+        for number, (at, ends) in due.counted.items():
             closings[number] = self._nth_closing(number, at, ends, evaluated, nth)
-        return _Due(evaluated, closings, done)
+        return evaluated, closings
 
     def _nth_closing(self, number: int, at: Longs, ends: Longs, evaluated: Longs, nth: Longs) -> Longs:
         """The closing of a counted window that each evaluation shows: its own there, or the last one, or the last before."""
@@ -430,11 +377,47 @@ class Evaluations(Keeper):
         found: Longs = known[shown + 1]
         return found
 
-    def _period(self, due: _Due) -> Period:
-        instants, ranges = due.instants, due.ranges
+    def _ranges(self, instants: Longs, closings: list[Longs | None]) -> Ranges:
+        return [window.ranges(instants, at) for window, at in zip(self._windows, closings, strict=True)]
+
+    def _periods(self, due: _Due) -> Iterator[Period]:
+        """All that is due; where that is much, what repeats other evaluations is not listed, unless its answer may be another."""
+        if sum(map(len, due.stepped)) <= settings().listed_evaluations:
+            instants = due.single
+            if due.stepped:
+                instants = np.unique(np.concatenate([instants, *(each.listed() for each in due.stepped)]))
+            yield self._kept(self._period(due, instants))
+            return
+        period = self._kept(self._turning(due))
+        if self._alike is Alike.ALWAYS:
+            yield period
+            return
+        repeated = period.held if self._alike is Alike.EMPTY else np.ones(len(period), np.bool_)
+        yield from (each for each, _ in period.listed(repeated, settings().slice_evaluations))
+
+    def _turning(self, due: _Due) -> Period:
+        """The evaluations at which contents change; all others repeat the one before."""
+
+        def contents(among: Steps, numbers: Longs) -> Longs:
+            instants = among.at(numbers)
+            closings: list[Longs | None] = [None] * len(self._windows)
+            for number, (at, ends) in due.counted.items():
+                closings[number] = self._nth_closing(number, at, ends, instants, np.zeros_like(instants))
+            ranges = self._ranges(instants, closings)
+            return np.column_stack([end for both in ranges for end in both])
+
+        found = [each.at(turning(len(each), partial(contents, each))) for each in due.stepped]
+        period = self._period(due, np.unique(np.concatenate([due.single, *found])))
+        last = max(each.first + (len(each) - 1) * each.step for each in due.stepped)
+        ends = np.append(period.instants[1:], max(last, int(period.instants[-1])) + 1)
+        return replace(period, repeats=Repeats(due.stepped, ends))
+
+    def _period(self, due: _Due, instants: Longs) -> Period:
+        """What windows hold at some of the instants that are due."""
+        ranges = due.ranges
         if ranges is None:
-            pairs = zip(self._windows, due.closings, strict=True)
-            ranges = [window.ranges(instants, at) for window, at in pairs]
+            instants, closings = self._closings_at(due, instants)
+            ranges = self._ranges(instants, closings)
         held = np.zeros(len(instants), np.bool_)
         starts = np.full(len(instants), FOREVER, np.int64)
         for window, (low, high) in zip(self._windows, ranges, strict=True):
@@ -447,19 +430,13 @@ class Evaluations(Keeper):
                 first = times[np.where(here, low - window.events.first, 0)]
                 starts = np.where(here, np.minimum(starts, first), starts)
         starts = np.where(held, starts, instants)
-        kept: Mask | slice = slice(None)
-        if self._report.non_empty and not held.all():
-            kept = held
-        made, own = self._made, instants[kept]
-        self._made += len(own)
-        return Period(
-            made,
-            own,
-            starts[kept],
-            repeats(instants)[kept],
-            tuple(low[kept] for low, _ in ranges),
-            tuple(high[kept] for _, high in ranges),
-        )
+        lows, highs = tuple(low for low, _ in ranges), tuple(high for _, high in ranges)
+        return Period(self._made, instants, starts, repeats(instants), lows, highs)
+
+    def _kept(self, period: Period) -> Period:
+        """Those of some evaluations that are made."""
+        held = period.held if self._report.non_empty else np.ones(len(period), np.bool_)
+        return period if held.all() else period.take(held)
 
     def _forget(self) -> None:
         """Drop the events that no later evaluation can show."""

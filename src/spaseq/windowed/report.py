@@ -18,6 +18,7 @@ from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.table import Table
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_traces import TRACE
+from spaseq.windowed.instants import numbers_from
 from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows, order_by
 
 
@@ -39,6 +40,13 @@ class Reported:
         if name not in self.names:
             return np.zeros(len(self), np.int32)
         return np.ascontiguousarray(self.ids[:, self.names.index(name)])
+
+    def repeated(self, which: Longs, many: Longs) -> Reported:
+        """What is reported at evaluations that are or repeat these; ``many`` are the solutions of each of these."""
+        begins, own = (np.cumsum(many) - many)[which], many[which]
+        rows = numbers_from(begins, own)
+        answers = None if self.answers is None else self.answers[rows]
+        return Reported(self.names, np.repeat(np.arange(len(which)), own), self.ids[rows], answers)
 
 
 def outer_operators(pattern: Pattern) -> tuple[Pattern, list[Pattern]]:

@@ -11,6 +11,8 @@ import pytest
 
 from spaseq.errors import InvalidArgument
 from spaseq.spark.sources.data_source import PartsPartition, SourceOptions
+from spaseq.spark.sources.event_files import Tick
+from spaseq.spark.sources.offsets import Offset
 from support.event_files import nquads
 from support.file_feed import FileFeed
 from support.trades import trades
@@ -185,6 +187,26 @@ def test_an_archive_that_would_be_read_is_refused(
         return
     with pytest.raises(InvalidArgument, match="would be read again: name a folder beside the source"):
         SourceOptions.of(given)
+
+
+@LOG
+def test_an_offset_says_when_its_run_began(tmp_path: Path, log: bool) -> None:
+    """So silence is not counted while the query is stopped, and a repeated micro-batch counts as it did."""
+    feed = FileFeed(tmp_path, **logged(tmp_path, log))
+    began = []
+    for number in range(4):
+        if number == 2:
+            feed.restart()
+        feed.put(f"{number}.nq", number)
+        start = feed.offset
+        feed.step()
+        ticks = {task.tick for task in feed.reader.partitions(start, feed.offset)}  # type: ignore[attr-defined]
+        assert ticks == {Tick(feed.offset["clock"], feed.offset["began"])}
+        began.append(feed.offset["began"])
+    assert began[0] == began[1] < began[2] == began[3]
+    assert Offset.from_dict({**feed.offset, "began": began[0]}).began == began[0]
+    earlier = {name: value for name, value in feed.offset.items() if name != "began"}
+    assert Offset.from_dict(earlier).began == 0
 
 
 def test_without_cleaning_a_file_that_was_replaced_is_told(tmp_path: Path) -> None:

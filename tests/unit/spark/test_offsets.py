@@ -54,7 +54,7 @@ def test_offsets_do_not_grow_with_the_files_that_were_taken(
         end, files = step(source, offsets[-1])
         assert files == [f"{number:04d}.nq"]
         offsets.append(end)
-    assert max(len(json.dumps(each)) for each in offsets) < 80
+    assert max(len(json.dumps(each)) for each in offsets) < 110
     for at in (0, 3, 4, 17, 29):
         log = tmp_path / f"log-{at}"
         shutil.copytree(tmp_path / "log", log)

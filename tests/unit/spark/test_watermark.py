@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+from pyspark.sql.streaming.datasource import ReadAllAvailable
+
 from spaseq.spark.shuffle.watermark import Pace, Progress
+from spaseq.spark.sources.clock_source import ClockReader
 from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 
@@ -79,6 +85,56 @@ def test_a_silent_source_is_not_waited_for_until_it_speaks_again() -> None:
     assert progress.watermark(["s"], pace) == 140, "nobody speaks, so the furthest counts"
     progress.merge(told(31, ("p1", 120)))
     assert progress.watermark(["s"], pace) == 120
+
+
+def test_no_source_is_silent_while_the_query_is_stopped() -> None:
+    """What a source has to tell then waits for the next run, whose first micro-batch may not bring it yet."""
+    pace = Pace(idle_after=10 * SECOND, close_after=10 * SECOND)
+    progress = told(1, ("p0", 100), ("p1", 140))
+    again = told(60, ("p1", 150))
+    again.tick(60 * SECOND, 58 * SECOND)
+    progress = Progress.from_json(progress.to_json())
+    progress.merge(again)
+    progress.forget_idle(pace.idle_after)
+    assert progress.watermark(["s"], pace) == 100
+    progress.merge(told(67))
+    assert progress.watermark(["s"], pace) == 100
+    progress.merge(told(68))
+    progress.forget_idle(pace.idle_after)
+    assert list(progress.sources["s"]) == ["p1"]
+    assert progress.watermark(["s"], pace) == 150
+
+
+def test_the_state_of_an_earlier_release_knows_no_run() -> None:
+    """Silence is then counted as it was."""
+    progress = told(1, ("p0", 100), ("p1", 140))
+    assert Progress(*progress.to_list()[:6]) == progress
+
+
+def test_the_first_micro_batch_of_a_run_tells_that_it_began(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The offset has it, so a repeated micro-batch has the same, and those that follow in the run."""
+    clock = iter((100, 105, 111, 115))
+    monkeypatch.setattr("spaseq.spark.sources.clock_source.wall_microseconds", lambda: next(clock))
+
+    def tick(reader: ClockReader, offset: dict[str, Any]) -> tuple[dict[str, Any], list[tuple[int, int]]]:
+        end = reader.latestOffset(offset, ReadAllAvailable())
+        rows = (
+            []
+            if end == offset
+            else [row for part in reader.partitions(offset, end) for row in reader.read(part)]
+        )
+        return end, rows
+
+    first, offset, found = ClockReader(10), {"clock": 0}, []
+    for _ in range(3):
+        offset, rows = tick(first, offset)
+        found.append(rows)
+    assert found == [[(100, 100)], [], [(111, 100)]]
+    again = ClockReader(10)
+    end, rows = tick(again, offset)
+    assert rows == [(115, 115)]
+    assert [*again.read(again.partitions(offset, end)[0])] == rows
+    assert [*again.read(again.partitions({"clock": 0}, {"clock": 7})[0])] == [(7, 0)], "of an earlier release"
 
 
 def test_in_silence_time_passes_with_the_wall_clock_if_that_is_asked_for() -> None:

@@ -43,6 +43,8 @@ class Progress:
     """The wall clock when it was first known."""
     sources: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     """By stream and source, where sources are told apart: the latest instant seen, and the wall clock then."""
+    began: int = 0
+    """The wall clock when this run of the query began: while none ran, no source was silent."""
 
     def see(self, stream: str, time: int, source: str = "") -> None:
         """Note the time of an event, and that it came now."""
@@ -58,9 +60,11 @@ class Progress:
     def promise(self, stream: str, time: int) -> None:
         self.promised[stream] = max(self.promised.get(stream, BEFORE_ALL), time)
 
-    def tick(self, clock: int) -> None:
+    def tick(self, clock: int, began: int = 0) -> None:
+        """Note the wall clock, and when the run began that has read it."""
         self.clock = max(self.clock, clock)
         self.started = min(self.started or clock, clock)
+        self.began = max(self.began, began)
 
     def merge(self, other: Progress) -> None:
         for stream, time in other.latest.items():
@@ -70,7 +74,7 @@ class Progress:
         for stream, clock in other.heard.items():
             self.heard[stream] = max(self.heard.get(stream, 0), clock)
         for clock in filter(None, (other.started, other.clock)):
-            self.tick(clock)
+            self.tick(clock, other.began)
         for stream, sources in other.sources.items():
             for source, (time, clock) in sources.items():
                 self._see(stream, source, time, clock)
@@ -99,11 +103,11 @@ class Progress:
             yield Front(max(latest - lateness, promised, BEFORE_ALL), self._silent(heard))
 
     def _silent(self, heard: int) -> int:
-        return self.clock - (heard or self.started)
+        return self.clock - max(heard or self.started, self.began)
 
     def to_list(self) -> list[Any]:
         """Everything, as JSON knows it."""
-        return [self.latest, self.promised, self.heard, self.clock, self.started, self.sources]
+        return [self.latest, self.promised, self.heard, self.clock, self.started, self.sources, self.began]
 
     def to_json(self) -> str:
         return json.dumps(self.to_list())

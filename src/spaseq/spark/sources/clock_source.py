@@ -25,8 +25,8 @@ class ClockSource(DataSource):
         return CLOCK
 
     def schema(self) -> str:
-        """The wall clock in microseconds."""
-        return "clock bigint"
+        """The wall clock in microseconds, and when the run of the query began."""
+        return "clock bigint, began bigint"
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
         """A reader that gives a row now and then."""
@@ -34,11 +34,12 @@ class ClockSource(DataSource):
 
 
 class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """An offset is the wall clock, so a micro-batch that is repeated has the same."""
+    """An offset is the wall clock, now and when the run began, so a micro-batch that is repeated has the same."""
 
     def __init__(self, every: int) -> None:
         self._every = every
         self._last: int | None = None
+        self._began: int | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Before the first tick."""
@@ -49,17 +50,21 @@ class ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._last = wall_microseconds()
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: ARG002, N802
-        """The clock now, if the last tick was long enough ago."""
+        """The clock now, if the last tick was long enough ago; the first micro-batch of a run has it always."""
         now = wall_microseconds() if self._last is None else self._last
-        return {"clock": now} if now - start["clock"] >= self._every else start
+        if self._began is not None and now - start["clock"] < self._every:
+            return start
+        self._began = self._began or now
+        return {"clock": now, "began": self._began}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:  # noqa: ARG002
         """One row."""
-        return [InputPartition(end["clock"])]
+        # A checkpoint of an earlier release does not know when its run began.
+        return [InputPartition((end["clock"], end.get("began", 0)))]
 
-    def read(self, partition: InputPartition) -> Iterator[tuple[int]]:
+    def read(self, partition: InputPartition) -> Iterator[tuple[int, int]]:
         """The clock."""
-        yield (partition.value,)
+        yield partition.value
 
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing is kept outside the offset."""

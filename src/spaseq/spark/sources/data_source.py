@@ -54,6 +54,7 @@ from spaseq.spark.sources.event_files import (
     PARTS,
     EventFiles,
     Promise,
+    Tick,
     event_rows,
     part_rows,
     parts,
@@ -187,7 +188,7 @@ class PartsPartition(InputPartition):
     splits: tuple[Split, ...]
     promise: Promise | None = None
     lost: tuple[BadInput, ...] = ()
-    clock: int | None = None
+    tick: Tick | None = None
 
 
 def register(spark: SparkSession) -> None:
@@ -258,7 +259,7 @@ class _Reads:
         """The rows of a partition."""
         assert isinstance(partition, PartsPartition)
         if self.options.parts:
-            yield part_rows(partition.splits, partition.promise, partition.lost, partition.clock)
+            yield part_rows(partition.splits, partition.promise, partition.lost, partition.tick)
             return
         files, place = self.options.files, TaskPlace()
         owner = Owner(self.options.id, json.dumps(files.settings(), sort_keys=True))
@@ -321,6 +322,8 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         """Up to where files can be read that were not, in the order in which they are taken."""
         self._fixed = options.finite
         self._silent_since: int | None = None
+        self._began = 0
+        """The wall clock at the first look."""
         self._log = None if options.file_log is None else FileLog(place_of(options.file_log))
         self._forgotten: set[str] = set()
         """Files that the next offset need not name."""
@@ -384,15 +387,16 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         if offset.entry is not None:
             assert self._log is not None
             self._log.add(offset.entry, taken, gone & offset.marks.keys())
-            return Offset({}, ended, now, offset.entry + 1)
+            return Offset({}, ended, now, offset.entry + 1, began=self._began)
         kept = {path: mark for path, mark in offset.marks.items() if path not in gone}
-        return Offset({**kept, **marks}, ended, now, anew=frozenset(anew & offset.marks.keys()))
+        renewed = frozenset(anew & offset.marks.keys())
+        return Offset({**kept, **marks}, ended, now, anew=renewed, began=self._began)
 
     def _look(self, offset: Offset) -> None:
         """Find what is new."""
         if self._watch is None:
             self._watch = self._look_out(offset)
-            self._silent_since = wall_microseconds()
+            self._silent_since = self._began = wall_microseconds()
         elif self._fixed:
             return
         found = self._watch.look()
@@ -463,11 +467,12 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
                 lost.append(mark.loss)
             elif before is None or before.cut.byte != mark.cut.byte:
                 splits.append(self._split(path, before, mark))
-        tasks = [PartsPartition(task, clock=last.clock) for task in self.tasks(splits)]
+        tick = Tick(last.clock, last.began)
+        tasks = [PartsPartition(task, tick=tick) for task in self.tasks(splits)]
         if lost or not tasks:
-            tasks.append(PartsPartition((), lost=tuple(lost), clock=last.clock))
+            tasks.append(PartsPartition((), lost=tuple(lost), tick=tick))
         if last.ended and not first.ended:
-            tasks.append(PartsPartition((), Promise(None), clock=last.clock))
+            tasks.append(PartsPartition((), Promise(None), tick=tick))
         return tasks
 
     def _between(self, first: Offset, last: Offset) -> Taken:

@@ -66,10 +66,11 @@ PARTS: Final = StructType(
         StructField("lost", StringType()),
         StructField("promise", LongType()),
         StructField("clock", LongType()),
+        StructField("began", LongType()),
     ]
 )
 """One of: a part of a file, which `match` reads itself; a file that cannot be read on; the stream's promise that nothing
-before a time will follow; the wall clock when the micro-batch was planned."""
+before a time will follow; the wall clock when the micro-batch was planned, and when the run began that did it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,27 +366,28 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """The wall clock in microseconds when a micro-batch was planned."""
+    """The wall clock in microseconds when a micro-batch was planned, and when the run began that did it; 0: not known."""
 
     clock: int
+    began: int = 0
 
 
-PartRow = tuple[str | None, str | None, int | None, int | None]
+PartRow = tuple[str | None, str | None, int | None, int | None, int | None]
 
 
 def part_rows(
     splits: Sequence[Split],
     promise: Promise | None = None,
     lost: Sequence[BadInput] = (),
-    clock: int | None = None,
+    tick: Tick | None = None,
 ) -> pa.RecordBatch:
     """What a task reads as rows."""
-    rows: list[PartRow] = [] if clock is None else [(None, None, None, clock)]
-    rows += [(json.dumps(split.to_list()), None, None, None) for split in splits]
-    rows += [(None, bad.to_json(), None, None) for bad in lost]
+    rows: list[PartRow] = [] if tick is None else [(None, None, None, tick.clock, tick.began)]
+    rows += [(json.dumps(split.to_list()), None, None, None, None) for split in splits]
+    rows += [(None, bad.to_json(), None, None, None) for bad in lost]
     if promise is not None:
-        rows.append((None, None, FOREVER if promise.time is None else promise.time, None))
-    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64())
+        rows.append((None, None, FOREVER if promise.time is None else promise.time, None, None))
+    kinds = (pa.string(), pa.string(), pa.int64(), pa.int64(), pa.int64())
     columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
     arrays = [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=PARTS.names)
@@ -394,7 +396,7 @@ def part_rows(
 def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | BadInput | Promise | Tick]:
     """What such rows name."""
     columns = (batch.column(name).to_pylist() for name in PARTS.names)
-    for part, lost, promise, clock in zip(*columns, strict=True):
+    for part, lost, promise, clock, began in zip(*columns, strict=True):
         if part is not None:
             yield Split.from_list(json.loads(part), predicate)
         elif lost is not None:
@@ -402,7 +404,7 @@ def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | BadInput
         elif promise is not None:
             yield Promise(None if promise == FOREVER else promise)
         else:
-            yield Tick(clock)
+            yield Tick(clock, began)
 
 
 def splits_in(text: str, predicate: str) -> list[Split]:

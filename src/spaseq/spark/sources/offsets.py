@@ -31,7 +31,7 @@ Taken = Mapping[str, tuple[Bookmark, Bookmark | None]]
 @dataclass(frozen=True, slots=True)
 class Offset:
     """How far files were read, by path, or the number of an entry of a log; whether that is all there will be; the wall clock
-    in microseconds.
+    in microseconds, now and when the run began.
     """
 
     marks: Mapping[str, Bookmark] = field(default_factory=dict)
@@ -40,10 +40,11 @@ class Offset:
     entry: int | None = None
     anew: frozenset[str] = frozenset()
     """Files that are read from their beginning although the offset before names them: others under the same name."""
+    began: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """The offset as Spark's log keeps it."""
-        known = {"ended": self.ended, "clock": self.clock}
+        known = {"ended": self.ended, "clock": self.clock, "began": self.began}
         if self.entry is not None:
             return {"entry": self.entry, **known}
         named = {"anew": sorted(self.anew)} if self.anew else {}
@@ -53,11 +54,13 @@ class Offset:
     def from_dict(saved: Mapping[str, Any]) -> Offset:
         """The offset that `to_dict` wrote; `IncompatibleState` if it cannot have."""
         with taking_up():
-            clock, ended = whole_number(saved, "clock", 0, LARGEST), bool(saved["ended"])
+            saved = {"began": 0, **saved}  # earlier releases did not note it
+            clock, began = (whole_number(saved, name, 0, LARGEST) for name in ("clock", "began"))
+            ended = bool(saved["ended"])
             if "entry" in saved:
-                return Offset({}, ended, clock, whole_number(saved, "entry", 0, LARGEST))
+                return Offset({}, ended, clock, whole_number(saved, "entry", 0, LARGEST), began=began)
             anew = frozenset(map(one_name, saved.get("anew", ())))
-            return Offset(_unpacked(saved["marks"]), ended, clock, anew=anew)
+            return Offset(_unpacked(saved["marks"]), ended, clock, anew=anew, began=began)
 
 
 def between(first: Offset, last: Offset) -> Taken:

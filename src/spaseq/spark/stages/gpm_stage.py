@@ -144,8 +144,8 @@ class MatchClock:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             work = _Task(mapper_of(self._job.value), TaskPlace(), "event")
-            for clock in batch.column("clock").to_pylist():
-                work.progress.tick(clock)
+            for row in batch.to_pylist():
+                work.progress.tick(row["clock"], row["began"])
             yield work.last(0)
 
 
@@ -205,8 +205,8 @@ class MatchParts:
                 work.progress.promise(
                     self._job.value.streams[self._stream], FOREVER if time is None else time
                 )
-            case Tick(clock):
-                work.progress.tick(clock)
+            case Tick(clock, began):
+                work.progress.tick(clock, began)
             case _:
                 bad(part)
 

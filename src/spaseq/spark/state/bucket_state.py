@@ -135,7 +135,7 @@ _SAVED_OF_PART = ("segments", "due", "runs", "bytes")
 def _progress(saved: list[Any]) -> Progress:
     """How far the streams have come, as a head says it, if it can be so."""
     found = Progress(*saved)
-    clocks = {"clock": found.clock, "started": found.started}
+    clocks = {"clock": found.clock, "started": found.started, "began": found.began}
     sources = [
         dict(zip(("latest", "heard"), pair, strict=True))
         for own in found.sources.values()

@@ -89,6 +89,22 @@ def test_the_data_source_works_by_name(spark: SparkSession, folder: Path) -> Non
     assert spark.read.format("rdf").option("format", "nquads").load(f"{folder}/[12].nq").count() == 200
 
 
+def test_only_the_columns_that_are_named_are_made(spark: SparkSession, folder: Path) -> None:
+    """Spark tells no Python source what is wanted, so the user may: with `columns`, or a schema."""
+    some = sps.read_events(spark, folder, columns=["source", "time"])
+    assert some.columns == ["source", "time"]
+    wanted = sps.read_events(spark, folder).select("source", "time")
+    assert sorted(some.collect()) == sorted(wanted.collect())
+    by_name = spark.read.format("rdf").schema("source string, time timestamp").load(str(folder))
+    assert sorted(by_name.collect()) == sorted(wanted.collect())
+    with pytest.raises(InvalidArgument, match="an events DataFrame has `time` and `triples`"):
+        sps.match(QUERY, {"S": some})
+    with pytest.raises(InvalidArgument, match=r"no column `when`; theirs are time, triples"):
+        sps.read_events(spark, folder, columns=["when"])
+    with pytest.raises(InvalidArgument, match=r"`columns=` is a list of names, .*, not `time`"):
+        sps.read_events(spark, folder, columns="time")
+
+
 @pytest.mark.parametrize("how", ["parts", "rows"])
 def test_answers_do_not_depend_on_how_files_are_read(spark: SparkSession, folder: Path, how: str) -> None:
     """`match` reads untouched files itself; a DataFrame that went through other hands row by row."""

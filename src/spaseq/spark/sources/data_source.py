@@ -35,7 +35,7 @@ from pyspark.sql.streaming.datasource import (
     ReadMaxFiles,
     SupportsTriggerAvailableNow,
 )
-from pyspark.sql.types import StructField, StructType, TimestampType
+from pyspark.sql.types import StructType
 
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.engine.clocks import wall_microseconds
@@ -50,11 +50,11 @@ from spaseq.spark.shared_folder import Owner, bad_policy
 from spaseq.spark.sources.archive import Archive, check_outside
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import (
-    EVENTS,
     PARTS,
     EventFiles,
     Promise,
     Tick,
+    event_columns,
     event_rows,
     part_rows,
     parts,
@@ -213,26 +213,43 @@ class RdfDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns of events, or of parts of files."""
-        options = SourceOptions.of(self._given())
-        if options.parts:
-            return PARTS
-        begun = [StructField("start", TimestampType())] if options.files.options.ends is not None else []
-        return StructType([*EVENTS.fields, *begun])
+        return _columns(SourceOptions.of(self._given()))
 
     pushes = False
     """True if the session hands filters to sources; Spark refuses a reader that takes them where it does not."""
 
-    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002
-        """A reader of all files that are there."""
-        return (FilteredReader if self.pushes else RdfReader)(SourceOptions.of(self._given(), self._id))
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader of all files that are there; of all columns, or of those that a schema of the user's names."""
+        found = (FilteredReader if self.pushes else RdfReader)(SourceOptions.of(self._given(), self._id))
+        found.columns = _wanted(schema, found.options)
+        return found
 
-    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """A reader that looks for new files."""
         options = SourceOptions.of(self._given())
-        return RdfStreamReader(options) if options.schedule is None else ScheduledReader(options)
+        found = RdfStreamReader(options) if options.schedule is None else ScheduledReader(options)
+        found.columns = _wanted(schema, options)
+        return found
 
     def _given(self) -> dict[str, str]:
         return _Options(self.options)
+
+
+def _columns(options: SourceOptions) -> StructType:
+    return PARTS if options.parts else event_columns(options.files.options)
+
+
+def _wanted(schema: StructType, options: SourceOptions) -> tuple[str, ...]:
+    """The columns that a schema names; others than there are are refused."""
+    known = {field.name: field.dataType.simpleString() for field in _columns(options)}
+    for field in schema:
+        kind = field.dataType.simpleString()
+        if known.get(field.name) != kind:
+            raise InvalidArgument(
+                f'format("rdf") has no column `{field.name}` of the type {kind}; it has '
+                f"{', '.join(map(' '.join, known.items()))}"
+            )
+    return tuple(schema.names)
 
 
 class _Options(dict[str, str]):
@@ -249,6 +266,8 @@ class _Reads:
     options: SourceOptions
     times: tuple[int, int] = (BEFORE_ALL, FOREVER)
     """The first and the last instant of the events that are wanted as rows."""
+    columns: tuple[str, ...] = ()
+    """What is wanted of these rows; nothing: all."""
 
     def tasks(self, splits: Sequence[Split]) -> list[tuple[Split, ...]]:
         """What each task reads."""
@@ -266,9 +285,9 @@ class _Reads:
         with BadEvents(files.bad, f"read-{place.owned(owner)}-{place.name}") as bad:
             for each in partition.lost:
                 bad(each)
-            yield from event_rows(partition.splits, files, bad, self.times)
+            yield from event_rows(partition.splits, files, bad, self.times, self.columns)
         if partition.promise is not None:
-            yield promise_row(partition.promise, files)
+            yield promise_row(partition.promise, files, self.columns)
 
 
 class RdfReader(_Reads, DataSourceReader):

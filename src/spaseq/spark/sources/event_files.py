@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType, TimestampType
 
 from spaseq.engine.inputs import as_duration
-from spaseq.errors import InvalidArgument, described
+from spaseq.errors import InvalidArgument, described, listed
 from spaseq.io.bad_input import BadInput, OnBad
 from spaseq.io.growing import START, read_part
 from spaseq.io.layouts import FOLLOWED, NOT_GROUPED, with_cure
@@ -58,6 +58,12 @@ EVENTS: Final = StructType(
 )
 """What `read_events` and ``format("rdf")`` give: an events DataFrame, where each event comes from, and rows of a stream that
 are no events but promises."""
+
+
+def event_columns(options: ReadOptions) -> StructType:
+    """The columns of events that are read so: with intervals also their starts."""
+    begun = [StructField("start", TimestampType())] if options.ends is not None else []
+    return StructType([*EVENTS.fields, *begun])
 
 
 PARTS: Final = StructType(
@@ -149,6 +155,7 @@ def read_events(
     time_unit: TimeUnit = "ms",
     triples_per_event: int | None = None,
     layout: Layout = "auto",
+    columns: Sequence[str] | None = None,
     on_bad_input: str | None = None,
     quarantine: Directory | None = None,
     finite: bool = False,
@@ -163,7 +170,8 @@ def read_events(
 ) -> DataFrame:
     """The events of files, directories or globs: ``time, triples, graph, source, position, promise``.
 
-    With ``start_predicate`` and ``end_predicate`` there is a column ``start``, NULL for an instant.
+    With ``start_predicate`` and ``end_predicate`` there is a column ``start``, NULL for an instant. ``columns`` names those that are
+    wanted: the others are not made, and without ``triples`` those of the files are not kept.
 
     Options as on the command line. ``on_bad_input`` is ``fail``, ``skip`` or ``quarantine``, which needs ``quarantine``, a
     directory that all workers see; without it `match` decides, which reads the files itself, and otherwise bad input fails. The layout
@@ -214,7 +222,22 @@ def read_events(
         "sourceArchiveDir": None if archive is None else one_name(archive),
     }
     settings = {**files.settings(), **{name: str(value) for name, value in more.items() if value is not None}}
+    if columns is not None:
+        wanted = _chosen(columns, event_columns(options))
+        return _reader(spark, settings, streaming=streaming).schema(wanted).load()
     return _loaded(spark, files, settings, streaming=streaming)
+
+
+def _chosen(columns: object, known: StructType) -> StructType:
+    """Some columns of all that there are."""
+    if not isinstance(columns, (list, tuple)) or not columns:
+        raise InvalidArgument(f'`columns=` is a list of names, such as ["time"], not {described(columns)}')
+    for name in columns:
+        if name not in known.names:
+            raise InvalidArgument(
+                f"events have no column {described(name)}; theirs are {listed(known.names)}"
+            )
+    return StructType([known[name] for name in dict.fromkeys(columns)])
 
 
 def scheduled_events(
@@ -413,53 +436,75 @@ def splits_in(text: str, predicate: str) -> list[Split]:
 
 
 def event_rows(
-    splits: Iterable[Split], files: EventFiles, bad: OnBad, times: tuple[int, int] = (BEFORE_ALL, FOREVER)
+    splits: Iterable[Split],
+    files: EventFiles,
+    bad: OnBad,
+    times: tuple[int, int] = (BEFORE_ALL, FOREVER),
+    columns: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """The events of some parts of files as rows, those from one instant to another."""
+    """The events of some parts of files as rows, those from one instant to another, with some columns or all."""
     dictionary = TermDictionary()
-    options = replace(files.options, judged_bytes=settings().judged_bytes)
+    wanted = columns or event_columns(files.options).names
+    options = replace(
+        files.options,
+        needed_predicates=None if "triples" in wanted else frozenset(),
+        keep_names="graph" in wanted,
+        judged_bytes=settings().judged_bytes,
+    )
     for split in splits:
         report = with_cure(placed(bad, split), files.cure(split))
         for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
-            wanted = (events.times >= times[0]) & (events.times <= times[1])
-            events = events if wanted.all() else events.take(np.flatnonzero(wanted))
-            rows = _rows(events, dictionary, split)
-            if options.ends is not None:
-                starts = pa.nulls(len(events), INSTANT) if events.starts is None else events.starts
-                rows = rows.append_column("start", pa.array(starts, INSTANT))
-            yield rows
+            inside = (events.times >= times[0]) & (events.times <= times[1])
+            events = events if inside.all() else events.take(np.flatnonzero(inside))
+            arrays = [_column(name, events, dictionary, split) for name in wanted]
+            yield pa.RecordBatch.from_arrays(arrays, names=wanted)
 
 
-def promise_row(promise: Promise, files: EventFiles) -> pa.RecordBatch:
+def promise_row(promise: Promise, files: EventFiles, columns: Sequence[str] = ()) -> pa.RecordBatch:
     """The row that is no event but announces that nothing earlier will follow: its time, and no triples."""
     kinds = (ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
     arrays = [pa.array([promise.time], INSTANT), *(pa.nulls(1, kind) for kind in kinds), pa.array([True])]
     rows = pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
-    return rows if files.options.ends is None else rows.append_column("start", pa.nulls(1, INSTANT))
+    rows = rows if files.options.ends is None else rows.append_column("start", pa.nulls(1, INSTANT))
+    return rows.select(list(columns)) if columns else rows
 
 
-def _rows(events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.RecordBatch:
+def _column(name: str, events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.Array:
+    """One column of the rows of some events."""
+    count = len(events)
+    match name:
+        case "time":
+            return pa.array(events.times, INSTANT)
+        case "start":
+            return pa.nulls(count, INSTANT) if events.starts is None else pa.array(events.starts, INSTANT)
+        case "triples":
+            return _triples(events, dictionary)
+        case "graph":
+            return _graphs(events, dictionary)
+        case "source":
+            return pa.array([str(split.path)] * count, pa.string())
+        case "position":
+            # Which line of the file a part begins with is not worth reading all that is before it.
+            known = events.positions is not None and split.counted
+            return pa.array(events.positions, pa.int64()) if known else pa.nulls(count, pa.int64())
+        case _:
+            assert name == "promise", name
+            return pa.repeat(pa.scalar(False), count)
+
+
+def _triples(events: EventBatch, dictionary: TermDictionary) -> pa.Array:
     columns = [
         as_written(dictionary, ids).cast(pa.string())
         for ids in (events.subjects, events.predicates, events.objects)
     ]
     structs = pa.StructArray.from_arrays(columns, fields=list(ARROW_TRIPLES.value_type))
+    return pa.ListArray.from_arrays(pa.array(events.offsets, pa.int32()), structs)
+
+
+def _graphs(events: EventBatch, dictionary: TermDictionary) -> pa.Array:
     named = events.names > 0
     graphs = pa.nulls(len(events), pa.string())
-    if named.any():
-        texts = as_written(dictionary, events.names[named]).cast(pa.string())
-        graphs = pa.compute.replace_with_mask(graphs, pa.array(named), texts)
-    # Which line of the file a part begins with is not worth reading all that is before it.
-    known = events.positions is not None and split.counted
-    positions = pa.array(events.positions, pa.int64()) if known else pa.nulls(len(events), pa.int64())
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array(events.times, INSTANT),
-            pa.ListArray.from_arrays(pa.array(events.offsets, pa.int32()), structs),
-            graphs,
-            pa.array([str(split.path)] * len(events), pa.string()),
-            positions,
-            pa.repeat(pa.scalar(False), len(events)),
-        ],
-        names=EVENTS.names,
-    )
+    if not named.any():
+        return graphs
+    texts = as_written(dictionary, events.names[named]).cast(pa.string())
+    return pa.compute.replace_with_mask(graphs, pa.array(named), texts)

@@ -39,10 +39,10 @@ class TooManyMoves(QueryError):
 
 
 class NotPartitionable(QueryWarning):
-    """A query that cannot be spread over workers without changing its meaning."""
+    """A query that no key spreads over workers without changing its meaning."""
 
     code = "SPW102"
-    message_template = "the query runs in one piece: {reason}"
+    message_template = "{extent}: {reason}"
     label_template = "cannot be partitioned"
     cure_template = "{cure}"
 
@@ -397,7 +397,14 @@ def _rules(optimisations: Optimisations) -> tuple[Rule, ...]:
 def _warnings(lowered: Lowered, distribution: Distribution) -> tuple[QueryWarning, ...]:
     if distribution.unit is not RouteUnit.WHOLE:
         return ()
-    return (NotPartitionable(span=lowered.pattern, reason=distribution.reason, cure=distribution.cure),)
+    if distribution.by_window:
+        extent = "without a key only windows run apart"
+    elif distribution.by_slice:
+        extent = "without a key the query runs in one piece on a stream, and only by slices of time on Spark over files"
+    else:
+        extent = "the query runs in one piece"
+    given = {"reason": distribution.reason, "cure": distribution.cure}
+    return (NotPartitionable(span=lowered.pattern, extent=extent, **given),)
 
 
 class OutsideFastPath(QueryWarning):

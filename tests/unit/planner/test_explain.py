@@ -207,6 +207,25 @@ def test_the_cure_for_a_query_in_one_piece_is_shown() -> None:
     assert "warning[SPW102]" in text
 
 
+@pytest.mark.parametrize("style", ["text", "html"])
+def test_a_query_without_a_key_says_one_thing_of_how_it_is_spread(style: str) -> None:
+    """Windows and slices of time that run apart are not called one piece."""
+    steps = ("A ; B", "A { ?x :p ?y }", "B { ?u :q ?z }")
+    tumbling = explain(compiled(*steps, rest="WITHIN 1 HOUR TUMBLING"), style)
+    assert "windows: all rows of a window go to one worker" in tumbling
+    assert "tumbling windows run apart, with no row twice" in tumbling
+    assert "without a key only windows run apart: no variable" in tumbling
+    sliding = explain(compiled(*steps, rest="WITHIN 1 HOUR SLIDING"), style)
+    assert (
+        "slices of time: of a finite input on Spark each goes to one worker, of a stream all rows do"
+        in sliding
+    )
+    assert "without a key the query runs in one piece on a stream, and only by slices of time" in sliding
+    for text in (tumbling, sliding):
+        assert "whole: all rows go to one worker" not in text
+        assert "the query runs in one piece:" not in text
+
+
 # --- formats ------------------------------------------------------------------------------------
 
 

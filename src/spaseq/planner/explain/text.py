@@ -225,7 +225,7 @@ def _distribution(facts: DistributionFacts) -> list[str]:
 def windows_apart(facts: DistributionFacts) -> str:
     """Whether stretches of time may go to different workers, and what it costs."""
     if facts.by_window:
-        return "tumbling windows can run apart"
+        return "tumbling windows run apart, with no row twice"
     if not facts.by_slice:
         return "windows cannot run apart"
     count = settings().slice_windows
@@ -242,6 +242,12 @@ def distributed_by(facts: DistributionFacts) -> str:
             return f"key: {names}"
         case "key and ticks":
             return f"key and ticks: {names}, and the instants of all events"
+        case _ if facts.by_window:
+            return "windows: all rows of a window go to one worker"
+        case _ if facts.by_slice:
+            return (
+                "slices of time: of a finite input on Spark each goes to one worker, of a stream all rows do"
+            )
         case _:
             return "whole: all rows go to one worker"
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spaseq import spark as sps
-from support.trades import EX, RISE
+from support.trades import EX, RISE, nquads, trade
 
 pytestmark = pytest.mark.spark
 
@@ -75,3 +75,34 @@ def test_streaming_queries_that_share_a_quarantine_keep_their_bad_records_apart(
         commit.unlink()
     run("a")
     assert kept(spark, place) == ["bad line a", "bad line b"]
+
+
+def test_bad_records_carry_the_columns_that_events_carry(spark: SparkSession, tmp_path: Path) -> None:
+    """So that the record is found again where it came from, with provenance or without."""
+    for provenance in (True, False):
+        place = tmp_path / str(provenance)
+        answers = sps.match(
+            RISE, {"S1": values(spark, "no graph")}, format="turtle", on_bad_input="quarantine", quarantine=place,
+            provenance=provenance, carry=["key"],
+        )  # fmt: skip
+        answers.count()
+        assert [row.carried for row in sps.bad_records(spark, place).collect()] == [{"key": "k"}]
+
+
+def test_a_late_event_of_a_file_is_kept_whole(spark: SparkSession, tmp_path: Path) -> None:
+    """With triples that no query looks at, its name and its time, though the file may be gone when it is looked for."""
+    (tmp_path / "in").mkdir()
+    for number, seconds in enumerate(([10, 20], [5, 21])):
+        text = nquads(trade(second, "a", second) for second in seconds)
+        more = f"<{EX}b> <{EX}note> <{EX}n> <{EX}t5a> .\n" if number else ""
+        (tmp_path / "in" / f"{number}.nq").write_text(more + text, encoding="utf-8")
+    events = sps.read_events(spark, tmp_path / "in", streaming=True, finite=True, max_files_per_trigger=1)
+    answers = sps.match(RISE, {"S1": events}, quarantine=tmp_path / "late", partitions=2)
+    writer = answers.writeStream.option("checkpointLocation", str(tmp_path / "points"))
+    writer.format("noop").trigger(availableNow=True).start().awaitTermination()
+    (late,) = sps.bad_records(spark, tmp_path / "late").withColumn("at", F.unix_seconds("time")).collect()
+    assert (late.source, late.late, late.at) == (f"{tmp_path}/in/1.nq", True, 5)
+    assert sorted(late.text.splitlines()) == [
+        f'<{EX}a> <{EX}price> "5"^^<http://www.w3.org/2001/XMLSchema#integer> <{EX}t5a> .',
+        f"<{EX}b> <{EX}note> <{EX}n> <{EX}t5a> .",
+    ]

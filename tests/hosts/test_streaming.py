@@ -159,6 +159,11 @@ def test_late_events_are_counted_and_kept_and_do_not_end_the_query(feed: Feed) -
     assert told["spaseq_state"]["watermark"] is not None
     kept = list(quarantined(place))
     assert len(kept) == 2
+    assert [each["time"] for each in kept] == ["1970-01-01T00:00:07Z"] * 2
+    assert sorted(str(each["text"]) for each in kept) == [
+        '<http://ex.org/k> <http://ex.org/a> "7" .\n',
+        '<http://ex.org/k> <http://ex.org/nothing> "7" .\n',
+    ], "the events themselves, also where queries do not look at them"
     assert all("the watermark has reached 1970-01-01T00:00:08Z" in str(each["reason"]) for each in kept)
     assert feed.found() == [(8, 12), (10, 12)]
     (feed.folder / "again").mkdir()

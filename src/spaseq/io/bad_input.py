@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias, get_args
 
@@ -38,6 +38,10 @@ class BadInput:
     text: str = ""
     fault: Fault = ""
     graph: str = ""
+    time: str = ""
+    """When a late event took place, which can be read but is not wanted any more."""
+    carried: Mapping[str, str] | None = None
+    """Columns of its row that the user wants to see again."""
 
     def __str__(self) -> str:
         where = (
@@ -55,6 +59,8 @@ class BadInput:
             "position": self.position,
             "unit": self.unit,
             "text": self.text,
+            **({"time": self.time} if self.time else {}),
+            **({} if self.carried is None else {"carried": dict(self.carried)}),
         }
         return json.dumps(fields, ensure_ascii=False)
 

@@ -100,6 +100,11 @@ class Job:
         return Owner(self.id, repr([self.streams, asked]))
 
     @property
+    def keeps_late(self) -> bool:
+        """True if late events are kept with what they say."""
+        return self.streaming and not self.punctual and self.late.policy == "quarantine"
+
+    @property
     def pace(self) -> Pace:
         """How long sources are waited for."""
         return Pace(self.lateness, self.lag, self.idle_after, self.close_after)

@@ -119,7 +119,8 @@ def match(
     "double"}`` casts single ones, to ``variant`` with the type of each literal. ``CONSTRUCT``
     gives ``time, triples`` (of EP-SPARQL ``time, start, triples``); ``ASK`` the first match as ``time, start, boolean`` or no row. ``provenance`` adds
     ``match``, the identity of the match, and ``events``, what it is made of; ``carry`` names columns of the events
-    DataFrames, such as ``["topic", "partition", "offset", "key"]``, that each of these has as text in ``carried``.
+    DataFrames, such as ``["topic", "partition", "offset", "key"]``, that each of these has as text in ``carried``, and
+    so do bad and late records.
 
     ``on_bad_input`` is ``fail`` (the default), ``skip`` or ``quarantine``, which keeps bad rows in files of the directory
     ``quarantine``. It also rules the files of DataFrames that come straight from `read_events`, which are read here.
@@ -369,16 +370,18 @@ def _job(
         _duration(options.idle_after, "idle_after"),
         _duration(options.close_after, "close_after"),
         _duration(options.max_lead, "max_lead"),
-        bool(options.carry),
+        options.provenance and bool(options.carry),
     )
 
 
 def _check_carry(options: MatchOptions, tasks: Sequence[Task]) -> None:
     if isinstance(options.carry, str):
         raise InvalidArgument(f'`carry=` is a list of columns: carry=["{options.carry}"]')
-    if options.carry and not options.provenance:
-        raise InvalidArgument("`carry=` adds columns to the events of provenance, and needs provenance=True")
-    if options.carry and any(task.program.reads_names for task in tasks):
+    if options.carry and not options.provenance and options.quarantine is None:
+        raise InvalidArgument(
+            "`carry=` adds columns to the events of provenance and to bad records, and needs provenance=True or `quarantine=`"
+        )
+    if options.carry and options.provenance and any(task.program.reads_names for task in tasks):
         raise InvalidArgument(
             "`carry=` cannot be used with a query that reads the names of events with EVENT"
         )

@@ -194,3 +194,17 @@ def test_a_column_of_starts_makes_interval_events() -> None:
     assert events.starts is not None
     assert (events.starts.tolist(), events.times.tolist()) == ([2, 6], [5, 6])
     assert [each.reason for each in bad] == ["the start of the row is after its time"]
+
+
+def test_a_row_without_time_after_a_bad_one_is_bad_as_well() -> None:
+    """Whatever was found wrong before it; and bad rows have the columns that their events would carry."""
+    bad: list[BadInput] = []
+    rows = EventRows(("urn:s",), 0, "turtle", TermDictionary(), ReadOptions(), bad.append, "rows")
+    given = {
+        "time": pa.array([1, None], pa.int64()),
+        "value": pa.array(["rubbish", "<urn:s> <urn:p> 1 ."]),
+        "carried": pa.array(['{"key": "a"}', '{"key": "b"}']),
+    }
+    assert not list(rows.batches(pa.record_batch(given)))
+    assert bad[1].reason == "the row has no time"
+    assert [each.carried for each in bad] == [{"key": "a"}, {"key": "b"}]

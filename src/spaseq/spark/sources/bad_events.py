@@ -50,13 +50,14 @@ class BadEvents:
         write_whole(self._folder.checked() / self._name, "".join(self._lines))
 
 
-BAD_RECORDS: Final = "reason string, source string, position bigint, unit string, text string"
+BAD_RECORDS: Final = "reason string, source string, position bigint, unit string, text string, time timestamp, carried map<string,string>"
 
 
 def bad_records(spark: SparkSession, directory: str | os.PathLike[str], streaming: bool = False) -> DataFrame:
-    """What a quarantine directory holds: ``reason, source, position, unit, text, late``, a row per bad or late event.
+    """What a quarantine directory holds: ``reason, source, position, unit, text, time, carried, late``, a row per bad or late event.
 
-    A streaming DataFrame takes the records as they come.
+    ``text`` is the beginning of bad input, and the whole graph of a late event, whose ``time`` is its own; ``carried`` has the columns that
+    ``carry`` of `match` names. A streaming DataFrame takes the records as they come.
     """
     reader = spark.readStream if streaming else spark.read
     found = reader.schema(BAD_RECORDS).json(for_spark(place_of(directory)))

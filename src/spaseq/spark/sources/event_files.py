@@ -456,8 +456,7 @@ def event_rows(
         for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
             inside = (events.times >= times[0]) & (events.times <= times[1])
             events = events if inside.all() else events.take(np.flatnonzero(inside))
-            arrays = [_column(name, events, dictionary, split) for name in wanted]
-            yield pa.RecordBatch.from_arrays(arrays, names=wanted)
+            yield rows_of(events, dictionary, split, wanted)
 
 
 def promise_row(promise: Promise, files: EventFiles, columns: Sequence[str] = ()) -> pa.RecordBatch:
@@ -467,6 +466,14 @@ def promise_row(promise: Promise, files: EventFiles, columns: Sequence[str] = ()
     rows = pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
     rows = rows if files.options.ends is None else rows.append_column("start", pa.nulls(1, INSTANT))
     return rows.select(list(columns)) if columns else rows
+
+
+def rows_of(
+    events: EventBatch, dictionary: TermDictionary, split: Split, columns: Sequence[str] = EVENTS.names
+) -> pa.RecordBatch:
+    """Events of a part of a file as rows with these columns."""
+    arrays = [_column(name, events, dictionary, split) for name in columns]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def _column(name: str, events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.Array:

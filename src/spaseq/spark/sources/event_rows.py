@@ -7,6 +7,7 @@ ended. Any other row without triples (NULL) is bad input.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -196,8 +197,10 @@ class EventRows:
             ):
                 if isinstance(found, BadInput):
                     source, position = self._origin(place)
-                    known = source != self._source
-                    self._on_bad(replace(found, source=source, position=position) if known else found)
+                    placed = found
+                    if source != self._source:
+                        placed = replace(found, source=source, position=position)
+                    self._on_bad(replace(placed, carried=carried_by(self._given, place - self._first)))
                 else:
                     events.append(found)
                     origin.append(place)
@@ -344,7 +347,8 @@ class EventRows:
         return batch.take(good), places[good]
 
     def _bad(self, reason: str, place: int, text: str) -> None:
-        self._on_bad(BadInput(reason, *self._origin(place), "event", excerpt(text)))
+        carried = carried_by(self._given, place - self._first)
+        self._on_bad(BadInput(reason, *self._origin(place), "event", excerpt(text), carried=carried))
 
     def _origin(self, place: int) -> tuple[str, int]:
         """Where a row comes from, as far as it is known."""
@@ -355,6 +359,28 @@ class EventRows:
         return self._given.column("origin")[
             row
         ].as_py() or self._source, place if position is None else position
+
+
+def carried_by(rows: pa.RecordBatch, row: int) -> dict[str, str] | None:
+    """The columns that a row carries for the user; None if none are asked for."""
+    if "carried" not in rows.schema.names:
+        return None
+    found: dict[str, str] = json.loads(rows.column("carried")[row].as_py())
+    return found
+
+
+def graph_texts(rows: pa.RecordBatch) -> list[str]:
+    """What rows of events say: values as they are, triples as N-Quads."""
+    if "triples" not in rows.schema.names:
+        values = rows.column("value").to_pylist()
+        return [each if isinstance(each, str) else each.decode("utf-8", "replace") for each in values]
+    names: list[str | None] = [None] * rows.num_rows
+    if "graph" in rows.schema.names:
+        names = rows.column("graph").to_pylist()
+    return [
+        "".join(f"{' '.join(triple.values())} {f'{name} ' if name else ''}.\n" for triple in graph)
+        for graph, name in zip(rows.column("triples").to_pylist(), names, strict=True)
+    ]
 
 
 def canonical_term(text: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.reports import ahead_reason
 from spaseq.engine.summary import asked_predicates
 from spaseq.engine.tally import Tally
-from spaseq.io.bad_input import BadInput, OnBad, Unit
+from spaseq.io.bad_input import BadInput, OnBad, Unit, excerpt
 from spaseq.io.growing import read_part
 from spaseq.io.layouts import with_cure
 from spaseq.model.batch import EventBatch
@@ -27,8 +28,17 @@ from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.shuffle.carried import packed
 from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.sources.bad_events import BadEvents
-from spaseq.spark.sources.event_files import EventFiles, FileParts, Promise, Tick, parts_in, splits_in
-from spaseq.spark.sources.event_rows import EventRows
+from spaseq.spark.sources.event_files import (
+    EventFiles,
+    FileParts,
+    Promise,
+    Tick,
+    parts_in,
+    rows_of,
+    splits_in,
+)
+from spaseq.spark.sources.event_rows import EventRows, carried_by, graph_texts
+from spaseq.spark.sources.passed_times import PassedTimes
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import TaskPlace, placed
 from spaseq.spark.stages.mapper import Mapper
@@ -40,6 +50,7 @@ Ints = npt.NDArray[np.int32]
 Row = tuple[int, int, int, bytes | None, int, int]
 Parts = tuple[list[str], Longs]
 """Names of sources, and for every event the number of its own."""
+Places = npt.NDArray[np.intp]
 
 _mappers: OrderedDict[str, Mapper] = OrderedDict()
 """The mappers of the jobs this process works for: their dictionaries and background graphs stay warm."""
@@ -80,11 +91,13 @@ class MatchRows:
                 if more.clock is not None:
                     work.progress.tick(more.clock)
                 for events, numbers in rows.batches(batch):
-                    kept = work.believed(events, bad)
-                    own = numbers[kept] - first
-                    found = more.located(events.take(kept), own)
+                    found, own = more.located(events, numbers - first), numbers - first
+                    kept = work.believed(found, bad, more.kept(own))
+                    found, own = found.take(kept), own[kept]
                     names = more.carried(found, own, mapper.dictionary) if job.carries else None
-                    yield from work.take(found, place.arrivals(numbers[kept]), more.parts(own), names)
+                    yield from work.take(found, place.arrivals(own + first), more.parts(own), names)
+                    doubtful = work.doubtful(found)
+                    yield from work.send_whole(found.take(doubtful), more.kept(own)(doubtful))
             for stream, time in rows.promises.times.items():
                 work.progress.promise(job.streams[stream], time)
             yield work.last(bad.count)
@@ -95,6 +108,7 @@ class _More:
     """What the rows of a batch say besides their events."""
 
     def __init__(self, batch: pa.RecordBatch) -> None:
+        self._batch = batch
         self._columns = {
             name: batch.column(name)
             for name in ("clock", "part", "origin", "position", "carried")
@@ -103,6 +117,15 @@ class _More:
         self.clock: int | None = None
         if "clock" in self._columns and batch.num_rows:
             self.clock = self._columns["clock"][0].as_py()
+
+    def kept(self, rows: Longs) -> Callable[[Places], list[Kept]]:
+        """What is kept of some of these rows, if it is to be."""
+
+        def kept(chosen: Places) -> list[Kept]:
+            wanted = self._batch.take(pa.array(rows[chosen]))
+            return [Kept(text, carried_by(wanted, row)) for row, text in enumerate(graph_texts(wanted))]
+
+        return kept
 
     def parts(self, rows: Longs) -> Parts | None:
         """The sources of these rows; None if they are not told apart."""
@@ -184,19 +207,38 @@ class MatchParts:
                     self._note(part, work, bad)
                     continue
                 report = with_cure(placed(bad, part), files.cure(part))
+                begin, doubtful = count, [np.zeros(0, np.int64)]
                 for events in read_part(part, part.begin, stream, self._stream, dictionary, options, report):
                     numbers = np.arange(count, count + len(events))
                     count += len(events)
                     kept = work.believed(events, report)
                     parts = ([part.file], np.zeros(len(kept), np.int64)) if self._by_file else None
-                    yield from work.take(events.take(kept), place.arrivals(numbers[kept]), parts)
+                    found = events.take(kept)
+                    yield from work.take(found, place.arrivals(numbers[kept]), parts)
+                    doubtful.append(numbers[kept][work.doubtful(found)] - begin)
                     mapper.forget()
+                yield from self._whole(part, np.concatenate(doubtful), work)
             yield work.last(bad.count)
         if job.counts is not None:
             counted = {"events": work.events, "bad": bad.count, **work.counts()}
             counted |= {f"readable of {stream}": count, f"bad of {stream}": bad.count}
             write_tally(job.counts, f"read-{self._stream}-{place.name}", counted)
         settle("GPM")
+
+    def _whole(self, part: Split, wanted: Longs, work: _Task) -> Iterator[pa.RecordBatch]:
+        """The events at these places of a part, read once more: the first time only what queries look at was read."""
+        if not len(wanted):
+            return
+        options = replace(self._files.options, keep_names=True, judged_bytes=settings().judged_bytes)
+        dictionary, count = TermDictionary(), 0
+        for events in read_part(
+            part, part.begin, part.name, self._stream, dictionary, options, lambda _: None
+        ):
+            own = wanted[(wanted >= count) & (wanted < count + len(events))] - count
+            count += len(events)
+            found = events.take(own)
+            texts = graph_texts(rows_of(found, dictionary, part))
+            yield from work.send_whole(found, [Kept(text) for text in texts])
 
     def _note(self, part: Promise | Tick | BadInput, work: _Task, bad: OnBad) -> None:
         """What there is to know of the stream besides its events."""
@@ -219,6 +261,14 @@ class MatchParts:
             yield from splits_in(self._tasks.value[number], predicate)
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of an event that is left out: what it says, and columns of its row."""
+
+    text: str = ""
+    carried: Mapping[str, str] | None = None
+
+
 @dataclass(slots=True)
 class _Task:
     """A task at work: its blocks, how far its streams have come, and what it has counted."""
@@ -231,21 +281,34 @@ class _Task:
     tally: Tally | None = None
     """What is counted for the end of a run; None if it is not wanted."""
     batches: int = 0
+    passed: Longs | None = None
+    """By stream, the instant before which events may be late; None if late events are not kept."""
+
+    def __post_init__(self) -> None:
+        job = self.mapper.job
+        if job.keeps_late and job.late.folder is not None:
+            known = PassedTimes(job.late.folder, self.place.owned(job.owner))
+            self.passed = known.read(self.place.batch, len(job.streams))
 
     def counts(self) -> dict[str, int]:
         """What was counted for the end of a run."""
         return {} if self.tally is None else {**self.tally.counts, **self.mapper.mapped()}
 
-    def believed(self, events: EventBatch, bad: OnBad) -> npt.NDArray[np.intp]:
+    def believed(
+        self, events: EventBatch, bad: OnBad, kept: Callable[[Places], list[Kept]] | None = None
+    ) -> Places:
         """The events that are not too far ahead of the clock; the others are reported."""
         lead = self.mapper.job.max_lead
         if lead is None:
             return np.arange(len(events))
         # The clock of the micro-batch, so that a task that is repeated decides alike.
         clock = self.progress.clock or wall_microseconds()
-        for row in np.flatnonzero(events.times > clock + lead).tolist():
-            source, position = events.origin_of(row)
-            bad(BadInput(ahead_reason(int(events.times[row]), clock, lead), source, position, self.unit))
+        ahead = np.flatnonzero(events.times > clock + lead)
+        whole = [Kept()] * len(ahead) if kept is None else kept(ahead)
+        for row, each in zip(ahead.tolist(), whole, strict=True):
+            reason = ahead_reason(int(events.times[row]), clock, lead)
+            where = events.origin_of(row)
+            bad(BadInput(reason, *where, self.unit, excerpt(each.text), carried=each.carried))
         return np.flatnonzero(events.times <= clock + lead)
 
     def take(
@@ -270,12 +333,29 @@ class _Task:
         if job.streaming:
             self._see(events, parts)
             if not job.punctual and self.mapper.concerned(events):
-                block = _clock(events, self.unit)
-                # Any bucket can decide what is late: all know the same watermarks.
-                place = job.places[self.place.partition % len(job.places)]
-                rows.append((CLOCKS, place, block.first, encode_block(block), 0, 0))
+                sure = np.ones(len(events), np.bool_)
+                sure[self.doubtful(events)] = False
+                if sure.any():
+                    rows.append(self._judged(_clock(events, np.flatnonzero(sure), self.unit)))
         if rows:
             yield _table(rows)
+
+    def doubtful(self, events: EventBatch) -> Places:
+        """The events that may be late, and so are sent to be judged with what they say, by `send_whole`."""
+        if self.passed is None or not self.mapper.concerned(events):
+            return np.zeros(0, np.intp)
+        return np.flatnonzero(events.times < self.passed[events.streams])
+
+    def send_whole(self, events: EventBatch, kept: Sequence[Kept]) -> Iterator[pa.RecordBatch]:
+        """Events that may be late as a row."""
+        if len(events):
+            yield _table([self._judged(_clock(events, np.arange(len(events)), self.unit, kept))])
+
+    def _judged(self, block: Block) -> Row:
+        # Any bucket can decide what is late: all know the same watermarks.
+        places = self.mapper.job.places
+        place = places[self.place.partition % len(places)]
+        return CLOCKS, place, block.first, encode_block(block), 0, 0
 
     def _see(self, events: EventBatch, parts: Parts | None) -> None:
         """Note how far the streams, or their sources, have come."""
@@ -302,21 +382,34 @@ class _Task:
         return _table([first, *((CONTROL, place, 0, told, 0, 0) for place in places[1:])])
 
 
-def _clock(events: EventBatch, unit: str) -> Block:
-    """All events, without mappings: where each was read, in place of its name. Streams are numbered as in the job."""
-    origins = np.zeros(len(events), np.int32) if events.origins is None else events.origins
-    positions = np.zeros(len(events), np.int64) if events.positions is None else events.positions
-    nothing = Mappings(np.zeros(0, np.int32), np.zeros((0, 0), np.int32))
+def _clock(events: EventBatch, chosen: Places, unit: str, kept: Sequence[Kept] = ()) -> Block:
+    """Some events without mappings: where each was read, in place of its name. Streams are numbered as in the job.
+
+    What is kept of them, if they are late, stands in place of the pairs: their texts, and what they carry.
+    """
+    count, sources = len(chosen), len(events.sources)
+    origins = np.zeros(count, np.int32) if events.origins is None else events.origins[chosen]
+    positions = np.zeros(count, np.int64) if events.positions is None else events.positions[chosen]
+    numbers = np.arange(len(kept), dtype=np.int32)
+    texts = [text for each in kept for text in (each.text, json.dumps(each.carried))]
     return Block(
-        events.times,
-        events.streams,
+        events.times[chosen],
+        events.streams[chosen],
         positions,
         (origins + 1).astype(np.int32),
         np.zeros((0, DIGEST), np.uint8),
-        nothing,
+        Mappings(numbers, np.stack([sources + 1 + 2 * numbers, sources + 2 + 2 * numbers], axis=1)),
         (),
-        pa.array([f"{unit} {source}" for source in events.sources], pa.large_string()),
+        pa.array([*(f"{unit} {source}" for source in events.sources), *texts], pa.large_string()),
     )
+
+
+def kept_of(block: Block, event: int) -> Kept:
+    """What such a block says of an event besides its time and place."""
+    if not len(block.pairs.event):
+        return Kept()
+    text, carried = (block.terms[int(number) - 1].as_py() for number in block.pairs.terms[event])
+    return Kept(text, json.loads(carried))
 
 
 def _table(rows: Sequence[Row]) -> pa.RecordBatch:

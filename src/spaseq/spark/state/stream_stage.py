@@ -7,10 +7,11 @@ then, whichever keys are idle.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
@@ -24,11 +25,13 @@ from spaseq.spark.schemas import CLOCKS, CONTROL
 from spaseq.spark.shuffle.blocks import Block, decode_block, decode_blocks
 from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.sources.bad_events import BadEvents
+from spaseq.spark.sources.passed_times import PassedTimes
 from spaseq.spark.sources.task_place import TaskPlace
+from spaseq.spark.stages.gpm_stage import kept_of
 from spaseq.spark.stages.worker import settle
 from spaseq.spark.state.bucket_state import BucketState, Store
 from spaseq.spark.state.processor import COUNTS
-from spaseq.temporal.instants import BEFORE_ALL, FOREVER
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER, format_instant
 
 
 @dataclass(slots=True)
@@ -123,6 +126,7 @@ class Work:
         # All buckets know the same watermark, so one of them tells it.
         if isinstance(form, RowForm) and form.promises and self._bucket == 0 and now > before[0]:
             yield form.promise(self._job, now)
+        self._tell_bounds(before)
         self._state.write_head()
 
     def _watermark(self, number: int) -> int:
@@ -165,10 +169,7 @@ class Work:
         """
         if not clocks:
             return
-        bounds = np.full(len(self._job.streams), BEFORE_ALL, np.int64)
-        for task, watermark in zip(self._job.tasks, passed, strict=True):
-            own = list(task.inputs)
-            bounds[own] = np.maximum(bounds[own], watermark)
+        bounds = self._bounds(passed)
         for block in clocks:
             bound = bounds[block.streams]
             late = np.flatnonzero(block.times < bound)
@@ -177,8 +178,26 @@ class Work:
             sources = block.terms.to_pylist()
             for event in late.tolist():
                 unit, _, source = sources[int(block.names[event]) - 1].partition(" ")
-                reason = late_reason(int(block.times[event]), int(bound[event]))
-                bad(BadInput(reason, source, int(block.arrivals[event]), unit))
+                time, kept = int(block.times[event]), kept_of(block, event)
+                reason, where = late_reason(time, int(bound[event])), int(block.arrivals[event])
+                told = format_instant(time)
+                bad(BadInput(reason, source, where, unit, kept.text, time=told, carried=kept.carried))
+
+    def _bounds(self, passed: Sequence[int]) -> npt.NDArray[np.int64]:
+        """By stream, the instant before which its events are late for a query, given how far time has come for each."""
+        bounds = np.full(len(self._job.streams), BEFORE_ALL, np.int64)
+        for task, watermark in zip(self._job.tasks, passed, strict=True):
+            own = list(task.inputs)
+            bounds[own] = np.maximum(bounds[own], watermark)
+        return bounds
+
+    def _tell_bounds(self, before: Sequence[int]) -> None:
+        """Let the next micro-batch know which of its events may be late; all buckets know it, so one of them does."""
+        job = self._job
+        if self._bucket == 0 and job.keeps_late and job.late.folder is not None:
+            passed = [self._state.passed[number] for number in range(len(job.tasks))]
+            told = PassedTimes(job.late.folder, self._place.owned(job.owner))
+            told.write(self._bounds(passed), changed=passed != list(before))
 
 
 def _stream(batch: pa.RecordBatch) -> bytes:

@@ -118,6 +118,12 @@ class Settings:
         2,
         "pairs of rows that joins over windows look at in vain before fewer evaluations are handled at a time",
     )
+    sorted_share: int = _threshold(
+        8, 1, "known solutions per new one from which new ones are looked up instead of sorted with them"
+    )
+    rule_rows: int = _threshold(
+        1 << 16, 2, "solutions that rules which feed themselves should find in one round"
+    )
     joined_pairs: int = _threshold(1 << 20, 2, "pairs of solutions that a join over time looks at together")
     policy_instants: int = _threshold(
         1 << 10, 2, "instants of an EP-SPARQL query under a policy that are looked at together"
@@ -188,9 +194,6 @@ class Settings:
     )
     event_partitions: int = _limit(
         1_000_000, "partitions that one event belongs to, by all combinations of its keys"
-    )
-    rule_rounds: int = _limit(
-        1_000, "rounds in which rules that make new terms may feed themselves at one instant"
     )
     number_digits: int = _limit(4_000, "digits of an integer or a decimal; one with more has no value")
 

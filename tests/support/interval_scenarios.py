@@ -144,6 +144,9 @@ class _Drawing:
     def _rule(self, number: int) -> str:
         """A rule of its own predicate, which it may read again where more means more; new terms are never read by it."""
         own = f":d{number}"
+        if self._chance(4):
+            self._derived.append(own)
+            return self._counting_rule(own)
         invents = self._chance(4)
         body = self._body(1)
         if not invents and self._chance(3):
@@ -152,6 +155,22 @@ class _Drawing:
         text = f"CONSTRUCT {{ {template} }} WHERE {{ ?x {self._predicate()} ?y . {body} }}"
         self._derived.append(own)
         return text
+
+    def _counting_rule(self, own: str) -> str:
+        """A rule that makes new numbers of those it made: at later instants, or up to an end."""
+        body = self._one(
+            (
+                f"{{ ?x {own} ?k }} SEQ {{ ?x :p ?y }} BIND(?k + 1 AS ?m)",
+                f"{{ ?z {own} ?k }} SEQ {{ ?x :q ?z }} BIND(?k + 1 AS ?m)",
+                f"?x {own} ?k BIND(?k + 1 AS ?m) FILTER(?m < {self._one((4, 9))})",
+                f"?x {own} ?k . ?x {own} ?l BIND(?k + ?l AS ?m) FILTER(?m < {self._one((4, 9))})",
+                f"?x {own} ?k . ?y {own} ?l MINUS {{ ?x :q ?y }} BIND(?k + ?l AS ?m) FILTER(?m < 7)",
+            )
+        )
+        first = (
+            f"CONSTRUCT {{ ?x {own} ?y }} WHERE {{ ?x {self._one((':p', ':q'))} ?y FILTER(isNumeric(?y)) }}"
+        )
+        return f"{first}\nCONSTRUCT {{ ?x {own} ?m }} WHERE {{ {body} }}"
 
     def ask(self) -> str:
         return f"ASK {{ {self._triple()} . {self._body(2)} }}"

@@ -32,11 +32,13 @@ class Policy(Enum):
 class Rule:
     """CONSTRUCT: for every solution that binds all variables of the template, its triples with the solution's interval.
 
-    A blank node of the template is a `Var` whose name begins with ``_:``.
+    A blank node of the template is a `Var` whose name begins with ``_:``. ``name`` is what messages call it in a run of several
+    files; without one its number will do.
     """
 
     template: tuple[TriplePattern, ...]
     pattern: Pattern
+    name: str = field(default="", compare=False, repr=False)
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -67,3 +69,8 @@ class IntervalQuery:
     rule_limit: int = 100_000
     """The most occurrences that the rules may produce at one instant."""
     policy: Policy = Policy.UNRESTRICTED
+
+    @property
+    def rule_names(self) -> tuple[str, ...]:
+        """What messages call the rules."""
+        return tuple(rule.name or str(number) for number, rule in enumerate(self.rules, 1))

@@ -14,7 +14,6 @@ from spaseq.algebra.expressions import And, Call, Constant, Unary, Var
 from spaseq.algebra.functions import has_exists
 from spaseq.algebra.intervals import Rule
 from spaseq.algebra.patterns import (
-    Extend,
     Group,
     IntervalJoin,
     LeftJoin,
@@ -28,24 +27,25 @@ from spaseq.algebra.scope import pattern_expressions
 from spaseq.algebra.strata import Stratum
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.needs import parts
-from spaseq.errors import LimitReached
 from spaseq.intervals.build import IntervalBuilder
+from spaseq.intervals.conjunction import ConjoinedSolutions
+from spaseq.intervals.endless import counts_without_end
 from spaseq.intervals.interval_rows import (
-    LAST,
     NEVER_ENDED,
     Ids,
     IntervalRows,
-    Longs,
+    IntervalTable,
     SolutionSet,
     no_rows,
     stacked,
 )
+from spaseq.intervals.rule_limits import ProducedCounts
 from spaseq.intervals.schema import selected
 from spaseq.intervals.solution_views import NewOccurrences, SolutionView, TimeStep
 from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.values import Kind
 from spaseq.settings import settings
-from spaseq.temporal.instants import format_instant
 
 _WELL_FORMED: Final = And(Unary("!", Call("ISLITERAL", (Var("s"),))), Call("ISIRI", (Var("p"),)))
 Given = Mapping[TriplePattern, IntervalRows]
@@ -53,7 +53,9 @@ Given = Mapping[TriplePattern, IntervalRows]
 
 
 class RuleProduction(Keeper):
-    """What one rule produces."""
+    """What one rule produces. ``solutions`` are those of the last step."""
+
+    solutions: IntervalRows
 
     def __init__(
         self,
@@ -70,10 +72,11 @@ class RuleProduction(Keeper):
         ]
         self._needed = {node.name for node in nodes if isinstance(node, Var) and not node.hidden}
         self._labels = {node.name for node in nodes if isinstance(node, Var) and node.hidden}
+        self._counting = counts_without_end(rule)
 
     def step(self, current: TimeStep) -> IntervalRows:
         """The new triples, by place; ill-formed ones are left out."""
-        rows = self.view.step(current)
+        self.solutions = rows = self.view.step(current)
         if not len(rows) or not self._needed <= set(self.view.names):
             return no_rows(PLACES)
         bound = np.ones(len(rows), np.bool_)
@@ -92,6 +95,14 @@ class RuleProduction(Keeper):
             found.append(rows.with_columns(columns))
         triples = stacked(found, PLACES)
         return triples.take(self._evaluator.rows.holds(_WELL_FORMED, triples.columns, len(triples)))
+
+    def endless_at(self) -> int | None:
+        """An instant at which it found what lets it produce without end, if there is one."""
+        if self._counting is None or not len(self.solutions):
+            return None
+        kinds = self._evaluator.rows.summands(self.solutions.columns[self._counting]).numbers.kind
+        found = np.flatnonzero(kinds == Kind.INTEGER)
+        return int(self.solutions.end[found].min()) if len(found) else None
 
     def _column(self, node: object, rows: IntervalRows, blanks: Mapping[str, Ids]) -> Ids:
         match node:
@@ -119,67 +130,6 @@ class RuleProduction(Keeper):
         }
 
 
-class ProducedCounts(Keeper):
-    """How many occurrences all rules have produced at every instant that is not over; too many at one are an error (semantics 2.7)."""
-
-    ARRAYS = ("_instants", "_many")
-
-    def __init__(self, limit: int, strata: int) -> None:
-        self._limit, self._strata = limit, strata
-        self._seen = SolutionSet(PLACES)
-        """What several strata may each produce counts once."""
-        self._instants = np.zeros(0, np.int64)
-        self._many = np.zeros(0, np.int64)
-
-    def keepers(self) -> Iterator[tuple[str, Keeper]]:
-        yield "seen", self._seen
-
-    def add(self, rows: IntervalRows, stratum: Stratum) -> None:
-        """Count what the rules of a stratum have produced."""
-        if self._strata > 1:
-            rows = self._seen.new(rows, -LAST)
-        if not len(rows):
-            return
-        found, many = np.unique(rows.end, return_counts=True)
-        self._instants, place = np.unique(np.concatenate([self._instants, found]), return_inverse=True)
-        before, self._many = self._many, np.zeros(len(self._instants), np.int64)
-        np.add.at(self._many, place.reshape(-1), np.concatenate([before, many]))
-        if self._many.max() > self._limit:
-            instant = int(self._instants[self._many.argmax()])
-            raise refusal(too_much(stratum.rules, self._limit), instant)
-
-    def over(self, horizon: int) -> tuple[Longs, Longs]:
-        """The instants that are over, but for the background, and how many each had; they are forgotten."""
-        self._seen.forget(horizon)
-        past = self._instants < horizon
-        done = past & (self._instants != NEVER_ENDED)
-        found = self._instants[done], self._many[done]
-        self._instants, self._many = self._instants[~past], self._many[~past]
-        return found
-
-
-CURE: Final = (
-    ": does it feed itself without end? If not, raise the limit "
-    "(`rule_limit=`; for rounds SPASEQ_SETTINGS=rule_rounds=…)"
-)
-
-
-def too_much(rules: Sequence[int], limit: int) -> str:
-    """What is wrong with rules, by their numbers from 0, that produce more than a limit."""
-    return f"{_who(rules)} more than {limit:,} occurrences"
-
-
-def _who(rules: Sequence[int]) -> str:
-    names = ", ".join(str(number + 1) for number in rules)
-    return f"rules {names} produce" if len(rules) > 1 else f"rule {names} produces"
-
-
-def refusal(what: str, instant: int) -> LimitReached:
-    """The error that ends a run whose rules produce too much at an instant."""
-    when = "in the background" if instant == NEVER_ENDED else f"at {format_instant(instant)}"
-    return LimitReached(f"{what} {when}{CURE}")
-
-
 class StratumClosure(Keeper):
     """The rules of one stratum."""
 
@@ -199,8 +149,10 @@ class StratumClosure(Keeper):
         ]
         self.inputs = Inputs(builder.occurrences, evaluator)
         self._seen = SolutionSet(PLACES)
+        self._agenda = Agenda(counts)
         self._by_instant = by_instant(stratum, rules)
-        self._invents = stratum.recursive and any(_invents(rules[number]) for number in stratum.rules)
+        views = (view for rule in self.rules for view in rule.view.all_views())
+        self._joins = [view for view in views if isinstance(view, ConjoinedSolutions)]
 
     @property
     def waits(self) -> bool:
@@ -229,41 +181,116 @@ class StratumClosure(Keeper):
             found = self._round(new, horizon)
             self._counts.add(found, self._stratum)
             return found
-        if horizon == NEVER_ENDED or not self._by_instant:
-            return self._fixpoint(new, min(self._earliest(new), horizon), horizon)
-        parts = []
-        instants = np.unique(np.concatenate([rows.end for rows in new.values()] or [np.zeros(0, np.int64)]))
-        for instant in instants.tolist():
-            own = {triple: rows.take(rows.end == instant) for triple, rows in new.items()}
-            parts.append(self._fixpoint(own, instant, instant))
-        return stacked(parts, PLACES)
-
-    @staticmethod
-    def _earliest(new: Given) -> int:
-        return min((int(rows.end.min()) for rows in new.values() if len(rows)), default=LAST)
-
-    def _fixpoint(self, new: Given, first: int, horizon: int) -> IntervalRows:
-        """Rounds until nothing new is produced."""
-        parts: list[IntervalRows] = []
-        rounds = 0
-        while True:
-            found = self._round(new, first)
-            rounds += 1
-            if not len(found):
-                break
-            parts.append(found)
-            self._counts.add(found, self._stratum)
-            if self._invents and rounds > settings().rule_rounds:
-                what = f"{_who(self._stratum.rules)} ever new terms, after {rounds - 1:,} rounds"
-                raise refusal(what, int(found.end[-1]))
-            new = self.inputs.of({}, found)
+        if horizon == NEVER_ENDED:
+            return self._fixpoint(new, horizon)
+        parts = [self._fixpoint(own, min(first, horizon)) for first, own in self._stretches(new)]
         self._seen.forget(horizon)
         return stacked(parts, PLACES)
+
+    def _stretches(self, new: Given) -> Iterator[tuple[int, Given]]:
+        """New occurrences one stretch of time after the other, and when it begins; one instant each if the rules ask for that."""
+        given = [rows for rows in new.values() if len(rows)]
+        if not given:
+            return
+        first, last = min(int(rows.end.min()) for rows in given), max(int(rows.end.max()) for rows in given)
+        if first == last or not (self._by_instant or sum(map(len, given)) > self._agenda.most):
+            yield first, new
+            return
+        ordered = {triple: rows.by_end() for triple, rows in new.items()}
+        ends = np.sort(np.concatenate([rows.end for rows in given]))
+        done = 0
+        while done < len(ends):
+            first = int(ends[done])
+            past = int(np.searchsorted(ends, first, side="right"))
+            room = done + self._agenda.most
+            if not self._by_instant and room > past:  # as many whole instants as fit
+                past = len(ends) if room >= len(ends) else int(np.searchsorted(ends, ends[room]))
+            limits = first, int(ends[past - 1]) + 1
+            yield (
+                first,
+                {triple: rows.part(*np.searchsorted(rows.end, limits)) for triple, rows in ordered.items()},
+            )
+            done = past
+
+    def _fixpoint(self, new: Given, first: int) -> IntervalRows:
+        """Rounds until nothing new is produced: each adds some of what was found to all that was there before.
+
+        Which comes first does not change what is found in the end, since at an instant these rules only ever add.
+        """
+        found = IntervalTable(PLACES, ())
+        used = sum(map(len, new.values()))
+        self._agenda.begin(used)
+        joined = self._joined()
+        while True:
+            produced = self._round(new, first)
+            self._counts.add(produced, self._stratum)
+            found.add(produced)
+            before, joined = joined, self._joined()
+            made = joined - before + sum(len(rule.solutions) for rule in self.rules)
+            self._agenda.add(produced, used, made)
+            if not self._agenda:
+                return found.rows(None, None)
+            rows = self._agenda.take()
+            new, used = self.inputs.of({}, rows), len(rows)
+
+    def _joined(self) -> int:
+        """How many rows the joins have made."""
+        return sum(view.joined for view in self._joins)
 
     def _round(self, new: Given, horizon: int) -> IntervalRows:
         self.inputs.feed(new)
         current = TimeStep(horizon)
-        return self._seen.new(stacked([rule.step(current) for rule in self.rules], PLACES), horizon)
+        found = stacked([rule.step(current) for rule in self.rules], PLACES)
+        endless = [instant for rule in self.rules if (instant := rule.endless_at()) is not None]
+        if endless:
+            raise self._counts.refusal(self._stratum, min(endless))
+        return self._seen.new(found, horizon)
+
+
+class Agenda:
+    """What rules have produced and not read yet: the newest first, of several instants the earliest, not too much at a time.
+
+    So rules without end reach the limit of one instant before they fill the memory: the instants that are read together have
+    produced at most as much as one instant may, and a round is as small as the one before it suggests.
+    """
+
+    def __init__(self, counts: ProducedCounts) -> None:
+        self._counts = counts
+        self.most = max(settings().rule_rows >> 10, 1)
+        """How many occurrences should be read at a time."""
+        self.begin(0)
+
+    def begin(self, given: int) -> None:
+        """Begin a fixpoint with so many occurrences."""
+        self._known = given
+        self._parts: list[IntervalRows] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def add(self, produced: IntervalRows, used: int, made: int) -> None:
+        """What a round has produced, which read so many occurrences and made so many solutions."""
+        before, self._known = self._known, self._known + len(produced)
+        if len(produced):
+            self._parts.append(produced.by_end())
+        if made and used:
+            # Each occurrence meets all others: the more there are, the more solutions it makes.
+            room = settings().rule_rows * used * before // (made * self._known)
+            self.most = max(min(room, 2 * self.most if 2 * used >= self.most else self.most), 1)
+
+    def take(self) -> IntervalRows:
+        """What to read next."""
+        rows = self._parts.pop()
+        many = min(len(rows), self.most)
+        if many > 1:
+            ends = rows.end[:many]
+            first = np.ones(many, np.bool_)
+            first[1:] = ends[1:] != ends[:-1]
+            together = np.cumsum(np.where(first, self._counts.of(ends), 0))
+            many = max(int(np.searchsorted(together, self._counts.limit, side="right")), 1)
+        if many < len(rows):
+            self._parts.append(rows.part(many, len(rows)))
+        return rows.part(0, many)
 
 
 def by_instant(stratum: Stratum, rules: Sequence[Rule]) -> bool:
@@ -281,16 +308,6 @@ def _monotone(pattern: Pattern) -> bool:
         if isinstance(part, IntervalJoin) and part.relation not in (Relation.SEQ, Relation.EQUALS):
             return False
     return True
-
-
-def _invents(rule: Rule) -> bool:
-    """True if a rule can produce terms that were not there before."""
-    labels = any(
-        isinstance(node, Var) and node.hidden
-        for triple in rule.template
-        for node in (triple.subject, triple.object)
-    )
-    return labels or any(isinstance(part, (Extend, Group)) for part in parts(rule.pattern))
 
 
 class Inputs:

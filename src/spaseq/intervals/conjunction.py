@@ -153,6 +153,8 @@ class ConjoinedSolutions(SolutionView):
         """What ends before it has come."""
         self.between = 0
         """How many rows the joins gave, but for the last one."""
+        self.joined = 0
+        """How many rows all joins gave since it was made."""
         in_sequence = relation is Relation.SEQ
         self._arrange(
             tuple(range(len(parts))) if in_sequence else written_order([part.names for part in parts])
@@ -230,6 +232,7 @@ class ConjoinedSolutions(SolutionView):
             self.between += len(rows) if number else 0
             left, right = (new[part], rows) if leads else (rows, new[part])
             rows = join.step(left, right, current)
+            self.joined += len(rows)
         for part, table in self._histories.items():
             table.add(new[part])
             table.forget(None if self._longest is None else current.horizon - self._longest)

@@ -15,7 +15,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import by_name
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.build import IntervalBuilder, ordered_by
-from spaseq.intervals.closure import PLACES, Given, Inputs, ProducedCounts, StratumClosure, by_instant
+from spaseq.intervals.closure import PLACES, Given, Inputs, StratumClosure, by_instant
 from spaseq.intervals.interval_rows import (
     LAST,
     NEVER_ENDED,
@@ -27,6 +27,7 @@ from spaseq.intervals.interval_rows import (
 )
 from spaseq.intervals.limits import in_order
 from spaseq.intervals.policies import ChosenSolutions
+from spaseq.intervals.rule_limits import ProducedCounts
 from spaseq.intervals.schema import Schema
 from spaseq.intervals.solution_views import SolutionView, TimeStep
 from spaseq.intervals.timed_expressions import TimedEvaluator
@@ -90,7 +91,7 @@ class IntervalEvaluation(Keeper):
         schema = Schema.of(knowledge)
         found = strata(query.rules, schema.entailed_templates) if schema else strata(query.rules)
         self._query, self._evaluator = query, timed
-        self._counts = ProducedCounts(query.rule_limit, len(found))
+        self._counts = ProducedCounts(query.rule_limit, len(found), query.rule_names)
         self.produced: tuple[Longs, Longs] = self._counts.over(NEVER_ENDED)
         """The instants that the last step has ended, and how many occurrences rules produced at each."""
         self._strata = [

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.algebra.intervals import Policy
+from spaseq.columnar.growing import GrowingTable
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.row_numbers import by_name, id_matrix, keys_of
+from spaseq.columnar.row_numbers import KeyIndex, by_name, id_matrix, keys_of
 from spaseq.settings import settings
 
 Ids = npt.NDArray[np.int32]
@@ -49,6 +50,17 @@ class IntervalRows:
         """Some of the rows."""
         columns = {name: column[rows] for name, column in self.columns.items()}
         return IntervalRows(columns, self.start[rows], self.end[rows])
+
+    def part(self, first: int, past: int) -> IntervalRows:
+        """The rows from one to before another, without a copy of them."""
+        columns = {name: column[first:past] for name, column in self.columns.items()}
+        return IntervalRows(columns, self.start[first:past], self.end[first:past])
+
+    def by_end(self) -> IntervalRows:
+        """The rows in order of their ends."""
+        if (self.end[1:] >= self.end[:-1]).all():
+            return self
+        return self.take(np.argsort(self.end, kind="stable"))
 
     def with_columns(self, columns: dict[str, Ids]) -> IntervalRows:
         """The same rows with other columns."""
@@ -100,31 +112,75 @@ def distinct_rows(ids: Ids, start: Longs, end: Longs) -> Rows:
     return np.sort(order[first])
 
 
-class SolutionSet(Keeper):
-    """Lets every solution through once, however often it comes: (μ, I) is a set."""
+class SolutionSet(GrowingTable):
+    """Lets every solution through once, however often it comes: (μ, I) is a set.
+
+    A few new ones are looked up among many known ones by a hash; otherwise all are sorted together.
+    """
 
     IDS = ("_ids",)
     ARRAYS = ("_start", "_end")
+    INDEXES = ("_index",)
+
+    _indexed: int
+    """How many rows the index has."""
+    _earliest: int
+    """Before all ends."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
         self._ids = np.zeros((0, len(names)), np.int32)
         self._start = np.zeros(0, np.int64)
         self._end = np.zeros(0, np.int64)
+        self.rebuild()
 
     def new(self, rows: IntervalRows, horizon: int) -> IntervalRows:
         """Those of some rows that were not there before; rows that end before the horizon will not come again."""
-        if not len(rows):
-            self.forget(horizon)
-            return rows
-        ids = np.concatenate([self._ids, rows.matrix(self._names)])
-        start, end = np.concatenate([self._start, rows.start]), np.concatenate([self._end, rows.end])
-        first = distinct_rows(ids, start, end)
-        fresh = first[first >= len(self._end)]
-        found = rows if len(fresh) == len(rows) else rows.take(fresh - len(self._end))
-        self._ids, self._start, self._end = ids[first], start[first], end[first]
+        if len(rows):
+            few = len(rows) * settings().sorted_share < self._count
+            rows = self._looked_up(rows) if few else self._sorted(rows)
         self.forget(horizon)
-        return found
+        return rows
+
+    def _sorted(self, rows: IntervalRows) -> IntervalRows:
+        ids, start, end = rows.matrix(self._names), rows.start, rows.end
+        if self._count:
+            self.trim()
+            ids = np.concatenate([self._ids, ids])
+            start, end = np.concatenate([self._start, start]), np.concatenate([self._end, end])
+        first = distinct_rows(ids, start, end)
+        fresh = first[first >= self._count] - self._count
+        self._ids, self._start, self._end = ids[first], start[first], end[first]
+        self.rebuild()
+        return rows if len(fresh) == len(rows) else rows.take(fresh)
+
+    def _looked_up(self, rows: IntervalRows) -> IntervalRows:
+        ids = rows.matrix(self._names)
+        first = distinct_rows(ids, rows.start, rows.end)
+        if len(first) < len(rows):
+            rows, ids = rows.take(first), ids[first]
+        self._index_new()
+        asked, known = self._index.find(interval_keys(rows.start, rows.end, keys_of(ids)))
+        if len(asked):
+            same = (rows.start[asked] == self._start[known]) & (rows.end[asked] == self._end[known])
+            same &= (ids[asked] == self._ids[known]).all(axis=1)
+            fresh = np.ones(len(rows), np.bool_)
+            fresh[asked[same]] = False
+            rows, ids = rows.take(fresh), ids[fresh]
+        self._add(ids, rows)
+        return rows
+
+    def _add(self, ids: Ids, rows: IntervalRows) -> None:
+        if len(rows):
+            self._append(ids, rows.start, rows.end)
+            self._earliest = min(self._earliest, int(rows.end.min()))
+
+    def _index_new(self) -> None:
+        """Index what came since the last search."""
+        first, past = self._indexed, self._count
+        ids, start, end = self._ids[first:past], self._start[first:past], self._end[first:past]
+        self._index.add(interval_keys(start, end, keys_of(ids)), first)
+        self._indexed = past
 
     def remember(self, rows: IntervalRows, horizon: int) -> IntervalRows:
         """Rows that are known to be new, all of them; for as long as equal ones may come."""
@@ -132,16 +188,20 @@ class SolutionSet(Keeper):
         late = rows.end >= horizon
         if late.any():
             kept = rows.take(late)
-            self._ids = np.concatenate([self._ids, kept.matrix(self._names)])
-            self._start = np.concatenate([self._start, kept.start])
-            self._end = np.concatenate([self._end, kept.end])
+            self._add(kept.matrix(self._names), kept)
         return rows
 
     def forget(self, horizon: int) -> None:
         """Rows that end before the horizon will not come again."""
-        kept = self._end >= horizon
-        if not kept.all():
-            self._ids, self._start, self._end = self._ids[kept], self._start[kept], self._end[kept]
+        if self._earliest < horizon:
+            self._keep(self._end[: self._count] >= horizon)
+
+    def rebuild(self) -> None:
+        """Index the rows anew, when some are looked up."""
+        super().rebuild()
+        self._index = KeyIndex()
+        self._indexed = 0
+        self._earliest = int(self._end.min(initial=LAST))
 
 
 def interval_keys(start: Longs, end: Longs, keys: Longs | None = None) -> Longs:

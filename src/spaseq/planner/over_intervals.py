@@ -18,7 +18,7 @@ from spaseq.algebra.strata import readings, unify
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.intervals.closure import CURE, too_much
+from spaseq.intervals.rule_limits import CURE, too_much
 from spaseq.intervals.evaluation import IntervalEvaluation
 from spaseq.intervals.schema import Schema
 from spaseq.model.dictionary import TermDictionary
@@ -62,7 +62,7 @@ def interval_query(query: IntervalQuery, knowledge: Knowledge | None = None) -> 
 def _counted(query: IntervalQuery) -> CountLimit:
     """What all rules produce at an instant, for all keys (semantics 2.7)."""
     return CountLimit(
-        query.rule_limit, f"{too_much(range(len(query.rules)), query.rule_limit)} at {{instant}}{CURE}"
+        query.rule_limit, f"{too_much(query.rule_names, query.rule_limit)} at {{instant}}{CURE}"
     )
 
 

@@ -37,15 +37,45 @@ def answers(text: str, *facts: str, **options: object) -> list[spaseq.Match]:
     return list(spaseq.run(query, {"any": events}, **options))  # type: ignore[arg-type]
 
 
-def test_rules_that_invent_terms_without_end_are_reported_with_instant_and_rules(
-    change_settings: Callable[..., None],
-) -> None:
-    """They would produce one occurrence a round for ever."""
-    change_settings(rule_rounds=20)
+def test_rules_that_invent_terms_without_end_are_reported_with_instant_and_rules() -> None:
+    """A rule that can only count on is reported at once, not when it has counted to the limit."""
     with pytest.raises(LimitReached) as refused:
-        answers(COUNTING, ":x :other 1 .", ":x :edge :y .")
-    assert "rule 2 produces ever new terms, after 20 rounds at 1970-01-01T00:00:01Z" in str(refused.value)
-    assert "rule_rounds" in str(refused.value)
+        answers(COUNTING, ":x :other 1 .", ":x :edge :y .", rule_limit=10**9)
+    assert "rule 2 produces more than 1,000,000,000 occurrences at 1970-01-01T00:00:01Z" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{ ?x :n ?w } WHERE { ?x :n ?v BIND(?v * 2 AS ?w) }",
+        "{ ?x :n ?w } WHERE { ?x :n ?v BIND(?v + 1 AS ?w) FILTER(?v != 0) }",
+        "{ ?x :n _:new } WHERE { ?x :n ?v }",
+        "{ ?x :n ?w } WHERE { ?x :n ?v . ?x :n ?u BIND(?v + ?u + 1 AS ?w) }",
+        "{ ?x :n ?w } WHERE { ?x :n ?v . ?x :n ?u . ?x :n ?t BIND(?v + ?u * ?t + 1 AS ?w) }",
+    ],
+)
+@pytest.mark.parametrize("instants", [1, 400])
+def test_rules_without_end_reach_the_limit_of_one_instant(rule: str, instants: int) -> None:
+    """One occurrence a round or many, at every instant of an input: memory and time go by the limit of one instant."""
+    with pytest.raises(LimitReached) as refused:
+        answers(f"CONSTRUCT {rule} SELECT ?v {{ ?x :n ?v }}", *[":x :n 1 ."] * instants, rule_limit=300)
+    assert "rule 1 produces more than 300 occurrences at 1970-01-01T00:" in str(refused.value)
+
+
+def test_rules_that_count_to_an_end_are_followed_for_as_many_rounds_as_they_need() -> None:
+    """The one limit is that on occurrences at an instant."""
+    text = "CONSTRUCT { ?x :n ?w } WHERE { ?x :n ?v BIND(?v + 1 AS ?w) FILTER(?v < 1100) } SELECT ?v { ?x :n ?v }"
+    assert len(answers(text, ":x :n 1 .", rule_limit=1_099)) == 1_100
+    with pytest.raises(LimitReached):
+        answers(text, ":x :n 1 .", rule_limit=1_098)
+
+
+def test_rules_may_make_a_new_term_of_the_one_before_at_every_instant() -> None:
+    """A chain as long as the input, which comes at once."""
+    text = "CONSTRUCT { ?t :n ?m } WHERE { { ?p :n ?k } SEQ { ?t :prev ?p } BIND(?k + 1 AS ?m) } SELECT ?m { ?t :n ?m }"
+    facts = [":t0 :n 0 .", *(f":t{number + 1} :prev :t{number} ." for number in range(1_100))]
+    found = answers(text, *facts, rule_limit=1)
+    assert [match.bindings["m"].value for match in found] == [str(number) for number in range(1_101)]
 
 
 def test_rules_that_produce_too_much_at_one_instant_are_reported() -> None:

@@ -147,4 +147,4 @@ def _rule(statement: ast.ConstructQuery) -> Rule:
         assert isinstance(statement.where, ast.Group)
         blocks = (element for element in statement.where.elements if isinstance(element, ast.Triples))
         template = tuple(triple for block in blocks for triple in block.triples)
-    return Rule(template, pattern, statement.span)
+    return Rule(template, pattern, span=statement.span)

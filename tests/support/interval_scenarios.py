@@ -187,8 +187,10 @@ class _Drawing:
             *"xyzvwopcg",
             *(f"{letter}{number}" for letter in "bn" for number in range(1, self._fresh + 1)),
         )
-        limit = " " + self._limit(every) if self._counting and self._chance(5) else ""
-        return f"SELECT {items} WHERE {{ {body} }}{limit}"
+        modifiers = ""
+        if not self._plain and self._chance(4):
+            modifiers = self._limit(every) if self._counting and self._chance(2) else self._order(every)
+        return f"SELECT {items} WHERE {{ {body} }} {modifiers}"
 
     def _grouped(self, body: str) -> str:
         aggregate = self._one(("COUNT(*)", "COUNT(DISTINCT ?v)", "COUNT(?v)", "SUM(?v)", "MAX(STR(?y))"))
@@ -200,9 +202,20 @@ class _Drawing:
         return f"SELECT {key} ({aggregate} AS ?{name}) WHERE {{ {body} }}{by}{having}"
 
     def _limit(self, names: Sequence[str]) -> str:
-        keys = " ".join(f"STR(?{name})" for name in names)
         offset = f" OFFSET {self._one((1, 2))}" if self._chance(3) else ""
-        return f"ORDER BY {keys} getSTARTTIME() LIMIT {self._one((1, 2, 3))}{offset}"
+        return f"{self._order(names)} LIMIT {self._one((1, 2, 3))}{offset}"
+
+    def _order(self, names: Sequence[str]) -> str:
+        """A total order: any keys, then the texts of all variables and the start."""
+        keys = [self._key() for _ in range(self._one((0, 1, 1, 2)))]
+        return " ".join(("ORDER BY", *keys, *(f"STR(?{name})" for name in names), "getSTARTTIME()"))
+
+    def _key(self) -> str:
+        key = self._one(("?v + 1", "?y", self._time(), "BOUND(?w)", "COALESCE(?v, ?x)"))
+        if self._chance(2):
+            key = f"{self._one(('', 'NOT '))}EXISTS {self._group(self._one((0, 1)))}"
+            key = f"({key} || ?v < 2)" if self._chance(3) else key
+        return f"{self._one(('ASC', 'DESC'))}({key})"
 
     # --- groups ---
 

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import Final
 
 from spaseq.algebra.events import Form
-from spaseq.algebra.patterns import OrderKey, Pattern, TriplePattern
+from spaseq.algebra.patterns import OrderBy, OrderKey, Pattern, TriplePattern
 from spaseq.errors import NOWHERE, Span
 
 GET_DURATION: Final = "GETDURATION"
@@ -58,6 +58,11 @@ class Asked:
     offset: int = 0
     limit: int | None = None
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+    @property
+    def read(self) -> Pattern:
+        """All that it reads: the pattern, and what EXISTS looks for in ORDER BY."""
+        return OrderBy(self.pattern, self.order) if self.order else self.pattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -378,16 +378,21 @@ class IntervalBuilder(TripleBuilder):
             if isinstance(inner, OrderBy):
                 keys = inner.keys
             inner = inner.pattern
-        view = self.build_side(inner, late=late)
-        ordered = ordered_by(keys)
-        return SliceView(
-            view, view.names if names is None else names, ordered, offset, limit, self._evaluator
-        )
+        chosen = in_scope(inner) if names is None else names
+        inner, ordered = ordered_by(inner, keys)
+        return SliceView(self.build_side(inner, late=late), chosen, ordered, offset, limit, self._evaluator)
 
 
-def ordered_by(keys: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
-    """The keys of ORDER BY, over columns."""
-    return tuple(replace(key, expression=over_columns(key.expression)) for key in keys)
+def ordered_by(pattern: Pattern, keys: Sequence[OrderKey]) -> tuple[Pattern, tuple[OrderKey, ...]]:
+    """A pattern and the keys of ORDER BY, over columns: a key with EXISTS becomes a value of the pattern's solutions."""
+    found = []
+    for number, key in enumerate(keys):
+        value = over_columns(key.expression)
+        if has_exists(key.expression):
+            column = Var(f"#order{number}")
+            pattern, value = Extend(pattern, column, key.expression), column
+        found.append(replace(key, expression=value))
+    return pattern, tuple(found)
 
 
 def _operands(pattern: Pattern, relation: Relation | None) -> Iterator[Pattern]:

@@ -106,8 +106,7 @@ class IntervalEvaluation(Keeper):
         self._order: tuple[OrderKey, ...] = ()
         asked = [each.inputs for each in self._strata]
         if query.asked is not None:
-            self._order = ordered_by(query.asked.order)
-            pattern = query.asked.pattern
+            pattern, self._order = ordered_by(query.asked.pattern, query.asked.order)
             if query.policy is Policy.UNRESTRICTED:
                 self._solutions = Solutions(pattern, IntervalBuilder(dictionary, knowledge, timed), timed)
             else:

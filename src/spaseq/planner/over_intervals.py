@@ -18,8 +18,8 @@ from spaseq.algebra.strata import readings, unify
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.intervals.rule_limits import CURE, too_much
 from spaseq.intervals.evaluation import IntervalEvaluation
+from spaseq.intervals.rule_limits import CURE, too_much
 from spaseq.intervals.schema import Schema
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.forms import EVERY_STREAM, CountLimit, ResultForm, Stream
@@ -116,8 +116,8 @@ def common_key(query: IntervalQuery) -> CommonKey | str:
         return "no triple pattern matches an occurrence"
     if any(triple.is_path for triple in triples):
         return "a path leads from one key to another"
-    for name in _candidates(asked.pattern):
-        places = _with_places({}, asked.pattern, name)
+    for name in _candidates(asked.read):
+        places = _with_places({}, asked.read, name)
         found = None if places is None else _with_rules(places, query.rules)
         if found is not None:
             return CommonKey(name, found)
@@ -171,7 +171,7 @@ def _stays_apart(template: TriplePattern, name: str, places: Places) -> bool:
 
 
 def _triples(query: IntervalQuery) -> Iterator[TriplePattern]:
-    patterns = [rule.pattern for rule in query.rules] + ([query.asked.pattern] if query.asked else [])
+    patterns = [rule.pattern for rule in query.rules] + ([query.asked.read] if query.asked else [])
     return (reading.triple for pattern in patterns for reading in readings(pattern))
 
 
@@ -201,7 +201,7 @@ def graphs_of(query: IntervalQuery) -> tuple[tuple[str, ...], bool]:
     """The background graphs that a query names; it reads all of them."""
     patterns: list[Pattern] = [rule.pattern for rule in query.rules]
     if query.asked is not None:
-        patterns.append(query.asked.pattern)
+        patterns.append(query.asked.read)
     named = [
         part.name.term.value
         for pattern in patterns

@@ -42,9 +42,10 @@ def interval_answers(
         return _produced(closure, normal_text)
     if policy is Policy.UNRESTRICTED:
         found = [each for each in evaluate(query.asked.pattern, closure.scene) if each.interval is not None]
+        found = in_order(found, query.asked.order, closure.scene)
     else:
         found = _with_policy(query.asked, closure.scene, policy)
-    return _matches(query.asked, _answers(query.asked, found, closure.scene), normal_text)
+    return _matches(query.asked, _answers(query.asked, found), normal_text)
 
 
 def occurrences(events: Iterable[GraphEvent]) -> frozenset[Occurrence]:
@@ -62,17 +63,17 @@ def _with_policy(asked: Asked, scene: TimedData, policy: Policy) -> list[Timed]:
     consumed: set[Occurrence] = set()
     for instant in sorted({each.end for each in scene.occurrences}):
         left = frozenset(each for each in scene.occurrences if each.end <= instant and each not in consumed)
-        solutions = evaluate(asked.pattern, replace(scene, occurrences=left, policy=policy))
-        for solution, used in solutions.items():
-            if solution.end == instant:
-                found.append(solution)
-                consumed |= used
+        seen = replace(scene, occurrences=left, policy=policy)
+        solutions = {
+            each: used for each, used in evaluate(asked.pattern, seen).items() if each.end == instant
+        }
+        found += in_order(list(solutions), asked.order, seen)
+        consumed = consumed.union(*solutions.values())
     return found
 
 
-def _answers(asked: Asked, found: list[Timed], scene: TimedData) -> list[Timed]:
-    """Solutions in the order of time and ORDER BY, and what DISTINCT, OFFSET and LIMIT leave of them."""
-    ordered = in_order(found, asked.order, scene)
+def _answers(asked: Asked, ordered: list[Timed]) -> list[Timed]:
+    """Of solutions in the order of time and ORDER BY what DISTINCT, OFFSET and LIMIT leave."""
     if asked.distinct:
         names = _names(asked)
         first: dict[object, Timed] = {}

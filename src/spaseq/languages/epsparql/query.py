@@ -104,7 +104,7 @@ def check_policy(query: IntervalQuery, policy: Policy) -> None:
     if policy is Policy.UNRESTRICTED or query.asked is None:
         return
     asked = query.asked
-    found = list(_parts(asked.pattern))
+    found = list(_parts(asked.read))
     slices = [(asked.offset, asked.limit), *((p.offset, p.limit) for p in found if isinstance(p, Slice))]
     clauses = {
         "grouping": any(isinstance(part, Group) for part in found),

@@ -116,25 +116,41 @@ def common_key(query: IntervalQuery) -> CommonKey | str:
         return "no triple pattern matches an occurrence"
     if any(triple.is_path for triple in triples):
         return "a path leads from one key to another"
-    for name in _candidates(asked.read):
-        places = _with_places({}, asked.read, name)
-        found = None if places is None else _with_rules(places, query.rules)
+    reason = ""
+    for name in _at_every_end(asked.read):
+        obstacle = _obstacle(asked.read, name)
+        places = None if obstacle else _with_places({}, asked.read, name)
+        if places is None:
+            reason = (
+                reason
+                or obstacle
+                or f"?{name} is the subject of one triple pattern and the object of another {ALIKE}"
+            )
+            continue
+        found = _with_rules(places, query.rules)
         if found is not None:
             return CommonKey(name, found)
-    if query.rules:
-        return "no variable is subject, or object, of every triple pattern of the query and its rules, and of what they produce"
-    return "no variable is subject, or object, of every triple pattern and stays in scope"
+        reason = f"no variable of the rules goes with ?{name}: it must be subject or object of {WHOLE}"
+    return reason or "no variable is subject or object of every triple pattern"
 
 
-def _candidates(pattern: Pattern) -> Iterator[str]:
-    """The variables that are an end of every triple pattern and stay in scope."""
+ALIKE: Final = "like it, so that one occurrence would belong to two keys"
+WHOLE: Final = "every triple pattern of a rule, in the same place of those that are alike, and of all that others read of what they produce"
+
+
+def _at_every_end(pattern: Pattern) -> list[str]:
+    """The variables that are subject or object of every triple pattern that may match an occurrence."""
     ends = [
         {node.name for node in (t.subject, t.object) if isinstance(node, Var)}
         for t in (reading.triple for reading in readings(pattern))
     ]
-    for name in sorted(set.intersection(*ends)) if ends else ():
-        if not name.startswith("_:") and _stays(pattern, name):
-            yield name
+    common = sorted(set.intersection(*ends)) if ends else []
+    return [name for name in common if not name.startswith("_:")]
+
+
+def _candidates(pattern: Pattern) -> Iterator[str]:
+    """The variables that are an end of every triple pattern and stay in scope."""
+    return (name for name in _at_every_end(pattern) if _obstacle(pattern, name) is None)
 
 
 def _with_rules(places: Places, rules: Sequence[Rule]) -> Places | None:
@@ -175,15 +191,18 @@ def _triples(query: IntervalQuery) -> Iterator[TriplePattern]:
     return (reading.triple for pattern in patterns for reading in readings(pattern))
 
 
-def _stays(pattern: Pattern, name: str) -> bool:
-    """True if a variable is in scope of every part that reads occurrences, and no part counts over several of its values."""
+def _obstacle(pattern: Pattern, name: str) -> str | None:
+    """Why a variable is not in scope of every part that reads occurrences, or which part counts over several of its values."""
     if isinstance(pattern, Graph) or not any(True for _ in readings(pattern)):
-        return True
-    if name not in in_scope(pattern) or isinstance(pattern, Slice):
-        return False
+        return None
+    if isinstance(pattern, Slice):
+        return "LIMIT and OFFSET of a sub-SELECT count the answers of all keys"
     if isinstance(pattern, Group) and Var(name) not in [key for _, key in pattern.keys]:
-        return False
-    return all(_stays(part, name) for part in (*sub_patterns(pattern), *exists_patterns(pattern)))
+        return f"a group that is not by ?{name} has the solutions of all keys"
+    for part in (*sub_patterns(pattern), *exists_patterns(pattern)):
+        if (found := _obstacle(part, name)) is not None:
+            return found
+    return None if name in in_scope(pattern) else f"?{name} does not stay in scope of every triple pattern"
 
 
 def _form(query: IntervalQuery) -> ResultForm:

@@ -43,6 +43,10 @@ def test_occurrences_go_apart_by_a_shared_variable(text: str) -> None:
         ("CONSTRUCT { ?a :r ?b } WHERE { ?a :p ?b }", "one graph for each interval"),
         ("SELECT ?a { ?a :p/:q ?b }", "path"),
         ("SELECT ?a { ?a :p ?b } LIMIT 3", "LIMIT"),
+        ("SELECT ?k { { ?k :p ?v } SEQ { ?u :p ?k } }", "?k is the subject of one triple pattern and the object of another"),
+        ("SELECT ?a { ?a :q ?c { SELECT ?a { ?a :p ?b } LIMIT 3 } }", "LIMIT and OFFSET of a sub-SELECT"),
+        ("SELECT (COUNT(*) AS ?n) { ?a :p ?b }", "a group that is not by ?a"),
+        ("SELECT ?b { ?a :p ?b FILTER EXISTS { SELECT ?c { ?a :q ?c } } }", "?a does not stay in scope"),
     ],
 )  # fmt: skip
 def test_one_bucket_says_why(text: str, reason: str) -> None:

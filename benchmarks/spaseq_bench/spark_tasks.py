@@ -118,7 +118,7 @@ def run_records(run: SparkRun, spark: SparkSession, records: Path, folder: Path)
 
     run.outgoing.prepare(resumed=False)
     with ExitStack() as inner:  # the output is closed before it is sent
-        writing = Writing(run.request, run.names, run.format, run.outgoing, inner, None, silent)
+        writing = Writing(run.request, run.names, run.outgoing, inner, None, silent)
         (stream,) = run.inputs
         answers = run.answers({stream: spark.read.parquet(str(records))}, folder / "work", format="nquads")
         writing.take(folder / "work", 0, run.write(answers, folder / "work"))

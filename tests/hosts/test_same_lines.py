@@ -158,3 +158,36 @@ def test_graphs_that_a_query_makes_are_the_same(folder: Path) -> None:
     )
     assert sorted(spark) == sorted(local)
     assert len(local) > 10
+
+
+def test_what_rules_produce_is_the_same_beside_the_answers(folder: Path) -> None:
+    """One pass, two outputs; a checkpoint changes neither."""
+    rule = "CONSTRUCT { ?k :next ?b } { { ?k :v ?a } SEQ { ?k :v ?b } FILTER(?b = ?a + 1) }"
+    (folder / "rules.epsparql").write_text(f"{HEAD}{rule} SELECT ?k ?b {{ ?k :next ?b }}", encoding="utf-8")
+    ends = ("--start-predicate", f"{EX}from", "--end-predicate", f"{EX}until")
+    found = []
+    for engine, name, more in (
+        ("local", "one", ()),
+        ("spark", "two", ()),
+        ("spark", "three", ("--checkpoint", "points3")),
+    ):
+        command = [
+            *COMMAND,
+            "run",
+            "rules.epsparql",
+            "--engine",
+            engine,
+            "--stream",
+            "S=s",
+            "--stream",
+            "T=t",
+        ]
+        outputs = ("--output", f"{name}.jsonl", "--rules-output", f"{name}.nq")
+        subprocess.run(
+            [*command, *outputs, *ends, *more, "--quiet"], cwd=folder, check=True, capture_output=True
+        )
+        found.append(
+            [sorted((folder / f"{name}{end}").read_text().splitlines()) for end in (".jsonl", ".nq")]
+        )
+    assert found[0] == found[1] == found[2]
+    assert all(found[0])

@@ -7,7 +7,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
@@ -24,9 +23,10 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from spaseq.engine.inputs import NamedQuery
-    from spaseq.engine.request import RunReport, RunRequest, Status, Stop
+    from spaseq.engine.request import RulesOutput, RunReport, RunRequest, Status, Stop
     from spaseq.io.results import OutputFormat
     from spaseq.io.sources import Layout
+    from spaseq.stores import Place
 
 FAILED = 1
 """The exit status of a run that failed."""
@@ -56,19 +56,15 @@ def run(**given: Unpack[Arguments]) -> None:
     """
     from spaseq.cli.progress import progress_bar
     from spaseq.engine.notices import silent
-    from spaseq.engine.request import Stop, unwatched
+    from spaseq.engine.request import Stop
     from spaseq.io.unreadable import IncompleteInput
 
     with _ending():
         request, stop = _request(given), Stop()
-        rules = _rules_request(request, given)
         prepared, hint = _prepared(request, given, stop)
         with _signals(stop), progress_bar(given["progress"], results_here=request.output is None) as screen:
             report = prepared.run(screen.show, silent if given["quiet"] else screen.warn)
         _tell(request, report, quiet=given["quiet"])
-        if rules is not None and report.stopped is None:
-            with _signals(stop):
-                report = _prepared(rules, given, stop)[0].run(unwatched, silent)
         if report.incomplete:
             raise IncompleteInput(report.incomplete)
         if hint is not None and report.stopped is None and not given["quiet"]:
@@ -131,10 +127,8 @@ def _request(given: Arguments) -> RunRequest:
     )
     times = _times(given)
     output, quarantine = given["output"], given["quarantine"]
-    if isinstance(output, Path) and not output.parent.is_dir():
-        raise InvalidArgument(
-            f"the output `{output}` cannot be written: there is no directory `{output.parent}`"
-        )
+    if output is not None:
+        _check_folder(output)
     beside = (output.parent if output is not None else Path()) / "quarantine.jsonl"
     return RunRequest(
         queries=queries,
@@ -156,34 +150,33 @@ def _request(given: Arguments) -> RunRequest:
         max_runs=given["max_runs"],
         max_memory=given["max_memory"],
         query_files=tuple(path for path in given["queries"] if path != STANDARD_INPUT),
+        rules=_rules(queries, given),
     )
 
 
-def _rules_request(request: RunRequest, given: Arguments) -> RunRequest | None:
-    """What `--rules-output` asks for: a second run over the same input, of the rules alone."""
+def _rules(queries: tuple[NamedQuery, ...], given: Arguments) -> RulesOutput | None:
+    """What `--rules-output` asks for: one more query, whose answers are what all rules produce."""
     from spaseq.engine.inputs import NamedQuery
+    from spaseq.engine.request import RulesOutput
     from spaseq.planner.in_run import rules_alone
 
-    output = given["rules_output"]
-    if output is None:
+    path = given["rules_output"]
+    if path is None:
         return None
-    query = rules_alone([item.query for item in request.queries])
+    query = rules_alone([item.query for item in queries])
     if query is None:
         raise InvalidArgument("--rules-output has nothing to write: the queries have no rules (CONSTRUCT)")
-    if request.follow or any(map(_is_piped, given["streams"])):
+    if path == given["output"]:
+        raise InvalidArgument(f"--output and --rules-output are both `{path}`; give each a file of its own")
+    _check_folder(path)
+    return RulesOutput(NamedQuery("rules", query), path)
+
+
+def _check_folder(output: Place) -> None:
+    if isinstance(output, Path) and not output.parent.is_dir():
         raise InvalidArgument(
-            "--rules-output reads the input once more, which neither --follow nor standard input allows; "
-            "run a file that has the rules alone beside this one"
+            f"the output `{output}` cannot be written: there is no directory `{output.parent}`"
         )
-    if output == request.output:
-        raise InvalidArgument(f"--output and --rules-output are both `{output}`; give each a file of its own")
-    checkpoint = None if request.checkpoint is None else request.checkpoint / "rules"
-    rules = replace(
-        request, queries=(NamedQuery("rules", query),), output=output, output_format=None,
-        on_bad_input="skip", checkpoint=checkpoint,
-    )  # fmt: skip
-    rules.check_paths()
-    return rules
 
 
 def _times(given: Arguments) -> dict[str, int | None]:

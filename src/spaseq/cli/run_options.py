@@ -189,7 +189,7 @@ _OPTIONS = (
         "--rules-output",
         metavar="PATH",
         type=_FILE,
-        help="EP-SPARQL: where to write what rules produce, a graph for each interval; the input is read once more for it.",
+        help="EP-SPARQL: where to write what rules produce, a graph for each interval, in the same pass.",
     ),
     _option(
         "--output-format",

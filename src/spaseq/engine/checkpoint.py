@@ -46,6 +46,7 @@ class RunProgress:
     events: int = 0
     matches: tuple[int, ...] = ()
     output: Written = field(default_factory=Written)
+    rules: Written = field(default_factory=Written)
     quarantine: Written = field(default_factory=Written)
     counts: Mapping[str, int] = field(default_factory=dict)
     told: Mapping[str, int] = field(default_factory=dict)
@@ -137,11 +138,17 @@ def _progress(saved: dict[str, Any]) -> RunProgress:
             if value is not None:
                 whole_number(known, name, LONG.min, LONG.max + 1)
     marks = {name: tuple(map(Bookmark.from_dict, saved[name])) for name in ("taken", "current")}
-    files = {name: as_written(saved[name]) for name in ("output", "quarantine")}
+    files = written_files(saved)
     if not isinstance(saved["positions"], dict):
         raise Damaged("there are no positions of sources")
     lists = {"matches": tuple(saved["matches"]), "incomplete": tuple(map(str, saved["incomplete"]))}
     return RunProgress(**{**saved, **marks, **files, **lists})
+
+
+def written_files(saved: Mapping[str, Any]) -> dict[str, Written]:
+    """How much was written to the files of a run; checkpoints of earlier versions have no output of rules."""
+    rules = {"rules": as_written(saved["rules"]) if "rules" in saved else Written()}
+    return {**rules, **{name: as_written(saved[name]) for name in ("output", "quarantine")}}
 
 
 def as_written(saved: Mapping[str, Any]) -> Written:

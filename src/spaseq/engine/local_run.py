@@ -74,6 +74,7 @@ class LocalRun:
         self.outgoing = Outgoing(request)
         request.check_paths()
         self.format = chosen_format(request)
+        self.rules_format = None if request.for_rules is None else chosen_format(request.for_rules)
         knowledge = as_knowledge(dict(request.knowledge), rdfs=request.rdfs)
         limits = GroupOptions(
             request.max_runs,
@@ -82,7 +83,7 @@ class LocalRun:
             whole_process=True,
             choices=request.choices,
         )
-        self.session = QueryGroup(queries, knowledge, wall_clock(), limits)
+        self.session = QueryGroup(request.every_query, knowledge, wall_clock(), limits)
         whole = self.session.needs_whole_instants
         sets = [run.reads for run in self.session.runs]
         self.held_back = (
@@ -119,7 +120,8 @@ class LocalRun:
     def _status(self) -> Status:
         """How the run stood at its last checkpoint."""
         known = self.progress
-        return Status(known.events, sum(known.matches), bad=known.reported, late=known.late)
+        matches = sum(known.matches[: len(self.request.queries)])
+        return Status(known.events, matches, bad=known.reported, late=known.late)
 
     # --- checkpoints ----------------------------------------------------------------------------
 
@@ -142,9 +144,13 @@ class LocalRun:
             return
         self.resumed, self.progress = True, found.progress
         if found.progress.finished:
-            output, written = self.outgoing.output, found.progress.output
-            if output is not None and written.digest:
-                check_written(output, "output", written, whole=True)
+            outputs = (
+                (self.outgoing.output, found.progress.output),
+                (self.outgoing.rules, found.progress.rules),
+            )
+            for output, written in outputs:
+                if output is not None and written.digest:
+                    check_written(output, "output", written, whole=True)
             return
         for number, (run, blob) in enumerate(zip(self.session.runs, found.machines, strict=True)):
             restore_machine(run.machine, blob, self._buffer(number), len(self.session.streams))
@@ -217,20 +223,10 @@ class _Work:
         self._run = run
         self._stack = stack
         self._session = run.session
-        output, quarantine = (progress.output, progress.quarantine) if run.resumed else (None, None)
-        self._out = stack.enter_context(
-            Output(run.outgoing.output, kept=request.checkpoint is not None, resumed=output)
-        )
-        self._sink = Sink(
-            run.session,
-            request.queries,
-            self._out,
-            run.format,
-            read=request.input.read,
-            provenance=request.provenance,
-            written=sum(progress.matches),
-            tell=notices.tell,
-        )
+        self._answering = run.session.runs[: len(request.queries)]
+        """The queries that were asked; rules whose output is apart are behind them."""
+        self._sinks = list(self._made_sinks(notices))
+        quarantine = progress.quarantine if run.resumed else None
         self._quarantine: QuarantineFile | None = None
         if request.on_bad_input == "quarantine":
             self._quarantine = stack.enter_context(
@@ -253,25 +249,57 @@ class _Work:
         self._midway = False
         self._patience = 0.0 if request.checkpoint is None else PATIENCE
         counts = tuple(each.matches for each in run.session.runs)
-        self._first = replace(progress, output=self._out.written, matches=counts)
+        self._first = self._with_outputs(replace(progress, matches=counts))
         self._supply: Supply | None = None
         self._expected: int | None = None
         self._save(self._first)
+
+    def _made_sinks(self, notices: Notices) -> Iterator[Sink]:
+        """What writes the answers of the queries, and what writes apart from them what rules produce."""
+        run, progress, many = self._run, self._run.progress, len(self._answering)
+        request, for_rules = run.request, run.request.for_rules
+        wanted = [(request, run.outgoing.output, run.format, progress.output, slice(0, many))]
+        if for_rules is not None and run.rules_format is not None:
+            wanted.append(
+                (for_rules, run.outgoing.rules, run.rules_format, progress.rules, slice(many, None))
+            )
+        for asked, path, output_format, known, own in wanted:
+            resumed = known if run.resumed else None
+            out = Output(path, kept=request.checkpoint is not None, resumed=resumed)
+            yield Sink(
+                run.session,
+                run.session.runs[own],
+                asked.queries,
+                self._stack.enter_context(out),
+                output_format,
+                read=request.input.read,
+                provenance=request.provenance,
+                written=sum(progress.matches[own]),
+                tell=notices.tell,
+            )
+
+    def _with_outputs(self, progress: RunProgress) -> RunProgress:
+        """The progress with how much was written to each output."""
+        answers, *rules = (sink.out.written for sink in self._sinks)
+        return replace(progress, output=answers, rules=rules[0] if rules else progress.rules)
 
     def run(self, show: Show) -> RunReport:
         """Step by step to the end."""
         stopped = None
         try:
             self._steps(show)
-            self._sink.finish(self._session)
+            for sink in self._sinks:
+                sink.finish()
             self._save(self._progress(finished=True))
         except Stopped:
             stopped = self._run.stop.signal
             if self._run.request.checkpoint is None:
-                self._sink.close()
+                for sink in self._sinks:
+                    sink.close()
             elif not self._midway:  # else the last checkpoint stands, and what came after it is done again
                 self._save(self._progress())
-        self._out.flush()
+        for sink in self._sinks:
+            sink.out.flush()
         self._reports.notices.flush()
         unfinished = self._supply.unfinished if self._supply is not None else ()
         return RunReport(
@@ -288,7 +316,7 @@ class _Work:
 
     def _summary(self) -> Iterator[str]:
         """What was read and found, in sentences."""
-        matches = [run.matches for run in self._session.runs]
+        matches = [run.matches for run in self._answering]
         reports, request = self._reports, self._run.request
         summary = summarised(request.queries, self._counts(), matches, bad=reports.bad, late=reports.late)
         present: frozenset[str] = frozenset()
@@ -312,8 +340,9 @@ class _Work:
             self._expected = opener.expected if self._run.held_back is None else None
             self._midway = True
             for answered in self._session.step(portion):
-                self._sink.write(answered)
-                self._out.flush()
+                for sink in self._sinks:
+                    sink.write(answered)
+                    sink.out.flush()
                 if show is not unwatched:  # what it shows is asked of every query
                     show(self.status)
                 self._run.stop.poll(self._patience)
@@ -331,7 +360,7 @@ class _Work:
         session = self._session
         return Status(
             self._tally.events,
-            session.match_count,
+            sum(run.matches for run in self._answering),
             session.waiting_runs,
             self._reports.bad,
             self._reports.late,
@@ -351,7 +380,6 @@ class _Work:
         progress = RunProgress(
             events=self._tally.events,
             matches=tuple(run.matches for run in self._session.runs),
-            output=self._out.written,
             counts=self._counts(),
             told=self._reports.told,
             bad=self._reports.done,
@@ -359,13 +387,14 @@ class _Work:
             finished=finished,
             incomplete=self._incomplete,
         )
-        return supply.noted(progress)
+        return supply.noted(self._with_outputs(progress))
 
     def _save(self, progress: RunProgress) -> None:
         """Write a checkpoint, if the run keeps one; the output is on the disk before it."""
         if self._run.request.checkpoint is None:
             return
-        self._out.sync()
+        for sink in self._sinks:
+            sink.out.sync()
         kept = self._run.progress.quarantine if self._quarantine is None else self._quarantine.sync()
         self._run.save(replace(progress, quarantine=kept))
         self._run.outgoing.checkpointed()

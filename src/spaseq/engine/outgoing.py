@@ -27,13 +27,14 @@ class Outgoing:
 
     def __init__(self, request: RunRequest) -> None:
         output, checkpoint = request.output, request.checkpoint
+        rules = None if request.rules is None else request.rules.path
         if isinstance(checkpoint, StorePath):
             raise InvalidArgument(
                 f"the checkpoint directory `{checkpoint}` lies in a store, which cannot rename files; use a directory of this "
                 "machine, or on a cluster one that is mounted on the driver and on every worker"
             )
         quarantine = request.quarantine if request.on_bad_input == "quarantine" else None
-        stores = [place for place in (output, quarantine) if isinstance(place, StorePath)]
+        stores = [place for place in (output, rules, quarantine) if isinstance(place, StorePath)]
         if request.follow and stores and checkpoint is None:
             raise InvalidArgument(
                 f"`{stores[0]}` lies in a store, which cannot append to a file: give --checkpoint DIR, then --follow writes a new "
@@ -50,6 +51,8 @@ class Outgoing:
         self._files: list[tuple[Path, StorePath]] = []
         self.output: Path | None = None if output is None else self._here(output)
         """Where the output is written."""
+        self.rules: Path | None = None if rules is None else self._here(rules)
+        """Where what rules produce is written beside it."""
         self.quarantine: Place = request.quarantine
         """Where bad input is kept; it may be in a store unless the run keeps checkpoints."""
         if checkpoint is not None and quarantine is not None:

@@ -228,11 +228,12 @@ def _kind(query: CompiledQuery) -> _Kind:
 
 
 class Sink:
-    """Writes the answers of a session's queries."""
+    """Writes the answers of some queries of a session: those that go to one output."""
 
     def __init__(
         self,
         session: QueryGroup,
+        runs: Sequence[QueryRun],
         queries: Sequence[NamedQuery],
         out: Output,
         output_format: OutputFormat,
@@ -242,7 +243,7 @@ class Sink:
         written: int = 0,
         tell: Tell = silent,
     ) -> None:
-        self._out = out
+        self.out, self._runs = out, runs
         self._lines = ColumnLines(session.dictionary)
         self._by_columns = output_format == "jsonl" and not provenance
         self._writers = Writers(
@@ -251,14 +252,14 @@ class Sink:
 
     def write(self, answered: Round) -> None:
         """Write the answers of a round, in order of time."""
-        answered = [(query, answers) for query, answers in answered if len(answers)]
+        answered = [(query, answers) for query, answers in answered if len(answers) and query in self._runs]
         if self._by_columns and all(query.form == "select" for query, _ in answered):
             texts = [self._columns(query, answers) for query, answers in answered]
             if len(texts) > 1:
                 lines = [line for text in texts for line in text.splitlines(keepends=True)]
                 times = np.concatenate([answers.time for _, answers in answered])
                 texts = [lines[row] for row in np.argsort(times, kind="stable").tolist()]
-            self._out.write(b"".join(texts))
+            self.out.write(b"".join(texts))
             return
         for query, match in matches_of(answered):
             self._writers.write(query.query, query.name, match)
@@ -270,9 +271,9 @@ class Sink:
             answers.time, answers.start, columns, generation=answers.generation, query=name
         )
 
-    def finish(self, session: QueryGroup) -> None:
+    def finish(self) -> None:
         """Write what is known at the end of a finite input: an ASK query without match, and what closes a document."""
-        for query in session.runs:
+        for query in self._runs:
             if query.query.form.once and not query.finished:
                 self._writers.no_match(query.query, query.name)
         self.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spaseq.engine.identity import files_identity
@@ -27,6 +27,14 @@ IDLE_AFTER = 10_000_000
 """Microseconds of silence after which a followed stream is not waited for."""
 MAX_LEAD = 86_400_000_000
 """Microseconds by which an event of a followed stream may be ahead of the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class RulesOutput:
+    """Where to write what rules produce beside the answers of queries: ``query`` is one more query of the run."""
+
+    query: NamedQuery
+    path: Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,22 @@ class RunRequest:
     max_memory: int | None = None
     query_files: tuple[str, ...] = ()
     """Where the queries were read, if they were: files that must not be written to."""
+    rules: RulesOutput | None = None
+    """What is written apart from the answers of the queries."""
+
+    @property
+    def every_query(self) -> tuple[NamedQuery, ...]:
+        """All that the run evaluates: the queries, then what its rules produce if that is asked for."""
+        return self.queries if self.rules is None else (*self.queries, self.rules.query)
+
+    @property
+    def for_rules(self) -> RunRequest | None:
+        """What is asked for beside the answers of the queries, as a request of its own."""
+        if self.rules is None:
+            return None
+        return replace(
+            self, queries=(self.rules.query,), output=self.rules.path, output_format=None, rules=None
+        )
 
     def check_paths(self) -> None:
         """Refuse to write what is read, before anything is opened for writing."""
@@ -60,7 +84,8 @@ class RunRequest:
         others = {"query": self.query_files, "background graph": [path for _, path in self.knowledge]}
         files = [path for _, path in self.streams if not is_address(path)]
         reads = Reads(files, self.input.file_format, others)
-        check_paths({"output": self.output, **kept}, reads, self.checkpoint)
+        made = {} if self.rules is None else {"output of rules": self.rules.path}
+        check_paths({"output": self.output, **made, **kept}, reads, self.checkpoint)
 
     def identity(self, inputs: object, output_format: str) -> dict[str, object]:
         """What two parts of one run must agree on, as JSON knows it; ``inputs`` are what they read."""
@@ -79,6 +104,7 @@ class RunRequest:
             "triples per event": read.triples_per_event,
             "layout": read.layout,
             "output": str(self.output),
+            **({} if self.rules is None else {"output of rules": str(self.rules.path)}),
             "quarantine": str(self.quarantine),
             "output format": output_format,
             "provenance": self.provenance,

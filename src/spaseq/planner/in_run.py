@@ -72,14 +72,14 @@ def _all_rules(queries: Sequence[CompiledQuery]) -> dict[Rule, _Origin]:
     return found
 
 
-def _check_rules(rules: Mapping[Rule, _Origin], knowledge: Knowledge) -> None:
+def _check_rules(rules: Mapping[Rule, _Origin], knowledge: Knowledge | None = None) -> None:
     """Refuse rules that depend negatively on each other (semantics 2.7), those of other files and what RDFS entails included."""
     if not rules:
         return
     from spaseq.intervals.schema import Schema  # other languages need neither
     from spaseq.languages.epsparql.query import negative_dependence
 
-    schema = Schema.of(knowledge)
+    schema = None if knowledge is None else Schema.of(knowledge)
     try:
         strata(tuple(rules), *(() if schema is None else (schema.entailed_templates,)))
     except NegativeCycle as cycle:
@@ -103,14 +103,14 @@ def rules_alone(queries: Sequence[CompiledQuery]) -> CompiledQuery | None:
     """A query whose answers are what the rules of some queries produce; None if there are none."""
     from spaseq.planner.over_intervals import graphs_of, interval_query
 
-    found = [(query, details) for query in queries if (details := _intervals(query)) is not None]
-    rules = tuple(dict.fromkeys(rule for _, details in found for rule in details.rules))
+    rules = _all_rules(queries)
     if not rules:
         return None
-    alone = IntervalQuery(None, rules)
+    _check_rules(rules)
+    alone = IntervalQuery(None, tuple(rules))
     source = interval_query(alone)
     return replace(
-        found[0][0],
+        next(query for query in queries if _intervals(query) is not None),
         name="rules",
         source=source,
         form=source.form,

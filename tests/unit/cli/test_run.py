@@ -186,23 +186,6 @@ def test_a_typo_in_a_query_shows_its_place(folder: Path) -> None:
     assert "typo.spaseq:2:" in done.stderr
 
 
-def test_what_rules_produce_goes_to_an_output_of_its_own(folder: Path) -> None:
-    """As graphs with their time, beside the answers; not where the input cannot be read again, nor without rules."""
-    rule = "CONSTRUCT { ?c :traded ?p } WHERE { ?c :price ?p }"
-    text = f"PREFIX : <{EX}> {rule} SELECT ?c ?p {{ ?c :traded ?p }}"
-    Path("rule.epsparql").write_text(text, encoding="utf-8")
-    arguments = ("rule.epsparql", "--stream", "S1=two.nq", "--output", "out.jsonl")
-    done = run(*arguments, "--rules-output", "rules.nq")
-    assert done.exit_code == 0, done.stderr
-    answers = Path("out.jsonl").read_text().splitlines()
-    quads = [quad for quad in parse(path="rules.nq") if quad.predicate.value == f"{EX}traded"]
-    assert len(quads) == len(answers) > 0
-    assert "both `out.jsonl`" in run(*arguments, "--rules-output", "out.jsonl").stderr
-    assert "neither --follow" in run(*arguments, "--follow", "--rules-output", "rules.nq").stderr
-    Path("plain.epsparql").write_text(text.replace(rule, ""), encoding="utf-8")
-    assert "no rules" in run("plain.epsparql", *arguments[1:], "--rules-output", "rules.nq").stderr
-
-
 def test_what_options_make_of_a_query_is_wrong_with_status_two(folder: Path) -> None:
     """A policy for a query that counts; shown like any other error of a query."""
     text = f"PREFIX : <{EX}> SELECT ?c (COUNT(*) AS ?n) {{ ?c :price ?p }} GROUP BY ?c"

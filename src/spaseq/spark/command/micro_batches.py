@@ -48,9 +48,7 @@ class MicroBatches:
             shutil.rmtree(self._folder / name, ignore_errors=True)
         self._kept.forget_unplanned()
         run.outgoing.prepare(resumed=self._kept.record is not None)
-        self._writing = Writing(
-            run.request, run.names, run.format, run.outgoing, stack, self._kept.record, tell
-        )
+        self._writing = Writing(run.request, run.names, run.outgoing, stack, self._kept.record, tell)
         self._query: StreamingQuery | None = None
         self._timed = -1
         self.seconds: list[float] = []
@@ -109,6 +107,8 @@ class MicroBatches:
                 time_unit=read.time_unit,
                 triples_per_event=read.triples_per_event,
                 layout=read.layout,
+                start_predicate=read.start_predicate,
+                end_predicate=read.end_predicate,
                 settle=request.settle,
                 idle_after=request.idle_after,
                 file_log=self._folder / FILES / f"{number}",

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from spaseq.engine.checkpoint import SPARK_FILE, as_written, is_local
+from spaseq.engine.checkpoint import SPARK_FILE, is_local, written_files
 from spaseq.engine.generations import AGAIN, Generations
 from spaseq.engine.identity import check_identity
 from spaseq.engine.request import Status
@@ -32,6 +32,8 @@ class Record:
 
     batch: int = -1
     output: Written = field(default_factory=Written)
+    rules: Written = field(default_factory=Written)
+    """What rules produce, if that is written apart."""
     quarantine: Written = field(default_factory=Written)
     bad: int = 0
     late: int = 0
@@ -124,7 +126,7 @@ class RunFolder:
                 for name in counts.keys():  # noqa: SIM118 - what is no dict is refused here
                     whole_number(counts, name, 0, LARGEST)
             whole_number(saved, "batch", -1, LARGEST)
-            files = {name: as_written(saved[name]) for name in ("output", "quarantine")}
+            files = written_files(saved)
             record = Record(**{**saved, **files})
         if self.note is not None:
             self._repeat_after(record.batch)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
 from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.notices import Notices, Tell, kind_of, silent
 from spaseq.engine.outgoing import Outgoing
-from spaseq.engine.output import Output, Writers
+from spaseq.engine.output import Output, Writers, chosen_format
 from spaseq.engine.request import RunRequest, Status
 from spaseq.engine.summary import summarised
 from spaseq.io.bad_input import BadInput
 from spaseq.io.quarantine import QuarantineFile
-from spaseq.io.results import OutputFormat
 from spaseq.io.sample import sampled_predicates
 from spaseq.io.sources import Source, is_cut_short
+from spaseq.io.written import Written
 from spaseq.spark.command.run_folder import Record
 from spaseq.spark.output.answer_files import merged, written_rows
 from spaseq.spark.output.line_files import merged_lines, written_lines
@@ -29,37 +30,49 @@ ANSWERS, BAD, COUNTS = "answers", "bad", "counts"
 
 
 class Writing:
-    """The output of a run and its quarantine."""
+    """The outputs of a run, for the answers of its queries and for what its rules produce, and its quarantine."""
 
     def __init__(
         self,
         request: RunRequest,
         names: dict[str, NamedQuery],
-        output_format: OutputFormat,
         outgoing: Outgoing,
         stack: ExitStack,
         record: Record | None,
         tell: Tell = silent,
     ) -> None:
-        output, quarantine = (None, None) if record is None else (record.output, record.quarantine)
-        self.record = record = record or Record()
+        resumed, record = record is not None, record or Record()
+        self.record = record
         self.notices = Notices(tell)
         self._read = request.input.read
-        self._names = names
-        kept = request.checkpoint is not None
-        self._out = stack.enter_context(Output(outgoing.output, kept=kept, resumed=output))
-        self._writers = Writers(
-            request.queries,
-            self._out,
-            output_format,
-            read=request.input.read,
-            provenance=request.provenance,
-            written=sum(record.matches.values()),
-            tell=tell,
-        )
+        self._every = names
+        self._names = dict(list(names.items())[: len(request.queries)])
+        """The queries that were asked; what rules produce is written apart."""
+        self._outs: list[Output] = []
+
+        def writers(asked: RunRequest, path: Path | None, known: Written, written: int = 0) -> Writers:
+            kept = request.checkpoint is not None
+            self._outs.append(
+                stack.enter_context(Output(path, kept=kept, resumed=known if resumed else None))
+            )
+            return Writers(
+                asked.queries,
+                self._outs[-1],
+                chosen_format(asked),
+                read=asked.input.read,
+                provenance=asked.provenance,
+                written=written,
+                tell=tell,
+            )
+
+        self._writers = writers(request, outgoing.output, record.output, sum(record.matches.values()))
+        self._rules: Writers | None = None
+        if (rules := request.for_rules) is not None:
+            self._rules = writers(rules, outgoing.rules, record.rules)
         self._quarantine: QuarantineFile | None = None
         if request.on_bad_input == "quarantine":
-            self._quarantine = stack.enter_context(QuarantineFile(outgoing.quarantine, resumed=quarantine))
+            known = record.quarantine if resumed else None
+            self._quarantine = stack.enter_context(QuarantineFile(outgoing.quarantine, resumed=known))
 
     def take(self, folder: Place, batch: int, written: int) -> list[Place]:
         """Write the answers that tasks have left in a folder, lines or rows, and the bad input; add up what they counted.
@@ -69,14 +82,17 @@ class Writing:
         answers = folder / ANSWERS
         check_arrived("answers", written, written_lines(answers) + written_rows(answers), answers)
         for piece in merged_lines(answers):
-            self._out.write(memoryview(piece.text))
+            self._outs[0].write(memoryview(piece.text))
             for number, count in piece.counts.items():
                 self.record.matches[f"{number}"] = self.record.matches.get(f"{number}", 0) + count
         for name, match in merged(answers):
-            query = self._names[name]
+            query = self._every[name]
+            if self._rules is not None and name not in self._names:
+                self._rules.write(query.query, query.name, match)
+                continue
             self._writers.write(query.query, query.name, match)
             self.record.matches[name] = self.record.matches.get(name, 0) + 1
-        self._out.flush()
+        self._flush()
         bad = files_in(folder / BAD, f"*-{batch:06d}-*.jsonl")
         found = [json.loads(line) for file in bad for line in file.read_text(encoding="utf-8").splitlines()]
         for each in sorted(found, key=lambda each: (each["source"], each["position"])):
@@ -101,8 +117,11 @@ class Writing:
 
     def sync(self) -> None:
         """Hand everything to the disk and note how much there is."""
-        self._out.sync()
-        self.record.output = self._out.written
+        for out in self._outs:
+            out.sync()
+        self.record.output = self._outs[0].written
+        if self._rules is not None:
+            self.record.rules = self._outs[1].written
         if self._quarantine is not None:
             self.record.quarantine = self._quarantine.sync()
 
@@ -116,8 +135,14 @@ class Writing:
     def close(self) -> None:
         """Write what comes after the last match."""
         self._writers.close()
-        self._out.flush()
+        if self._rules is not None:
+            self._rules.close()
+        self._flush()
         self.notices.flush()
+
+    def _flush(self) -> None:
+        for out in self._outs:
+            out.flush()
 
     @property
     def status(self) -> Status:
@@ -136,5 +161,7 @@ class Writing:
 
     @property
     def answered(self) -> bool:
-        """True if all queries are ASK and have their answer."""
-        return all(q.query.form.once and self.record.matches.get(n) for n, q in self._names.items())
+        """True if all queries are ASK and have their answer; rules never have all of theirs."""
+        return self._rules is None and all(
+            q.query.form.once and self.record.matches.get(n) for n, q in self._names.items()
+        )

@@ -86,7 +86,9 @@ class SparkRun:
         self.outgoing = Outgoing(request)
         request.check_paths()
         self.format = chosen_format(request)
-        self.names = {f"{number}": query for number, query in enumerate(request.queries)}
+        if request.for_rules is not None:
+            chosen_format(request.for_rules)  # refused now if it cannot be
+        self.names = {f"{number}": query for number, query in enumerate(request.every_query)}
         check_java()
         self._held = ExitStack()
         self.kept: RunFolder | None = None
@@ -115,13 +117,12 @@ class SparkRun:
 
     def _check_finished(self, record: Record | None) -> None:
         """The output of a run that had ended must be there."""
-        if (
-            record is not None
-            and record.finished
-            and self.outgoing.output is not None
-            and record.output.digest
-        ):
-            check_written(self.outgoing.output, "output", record.output, whole=True)
+        if record is None or not record.finished:
+            return
+        outputs = (self.outgoing.output, record.output), (self.outgoing.rules, record.rules)
+        for output, written in outputs:
+            if output is not None and written.digest:
+                check_written(output, "output", written, whole=True)
 
     def files(self, iri: str) -> EventFiles:
         """The files of one stream."""
@@ -238,7 +239,7 @@ class SparkRun:
     def identified(self) -> bool:
         """True if matches must name their events and themselves; CONSTRUCT names its graphs by them."""
         return self.request.provenance or any(
-            query.query.form.kind == "construct" for query in self.request.queries
+            query.query.form.kind == "construct" for query in self.request.every_query
         )
 
     def options(self, folder: Place) -> dict[str, Any]:
@@ -304,7 +305,7 @@ class _Finite:
     ) -> None:
         self._run, self._spark, self._folder = run, spark, folder.absolute()
         run.outgoing.prepare(resumed=False)
-        self._writing = Writing(run.request, run.names, run.format, run.outgoing, stack, None, tell)
+        self._writing = Writing(run.request, run.names, run.outgoing, stack, None, tell)
 
     def run(self, show: Show) -> RunReport:
         """Read, match and write."""

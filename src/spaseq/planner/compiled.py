@@ -22,7 +22,7 @@ from spaseq.algebra.visibility import every_pattern, gpm_patterns, graphs_read, 
 from spaseq.algebra.windows import WindowQuery
 from spaseq.automaton import Automaton, compile_automaton
 from spaseq.automaton.moves import TooManyWays, moves
-from spaseq.errors import InvalidArgument, QueryError, QueryWarning, did_you_mean, listed
+from spaseq.errors import InvalidArgument, QueryError, QueryWarning, Span, did_you_mean, listed
 from spaseq.languages.registry import Lowered, find_language, language_of
 from spaseq.model.forms import CountLimit, ResultForm, Stream
 from spaseq.planner.distribution import Distribution, RouteUnit, distribute
@@ -48,12 +48,12 @@ class NotPartitionable(QueryWarning):
 
 
 class UnboundedJoin(QueryWarning):
-    """A join over time whose state grows with the stream."""
+    """A join over time, an optional part or a path whose state grows with the stream."""
 
     code = "SPW801"
     message_template = "{join} keeps all that it may still join: its state grows as long as the stream does"
     label_template = "no bound on the duration"
-    cure_template = 'say how long an answer may last: FILTER(getDURATION() < "PT1H"^^xsd:duration)'
+    cure_template = 'say{where} how long an answer may last: FILTER(getDURATION() < "PT1H"^^xsd:duration)'
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,14 +276,14 @@ def _compiled(
         planned = _for_operator(source)._replace(knowledge=knowledge)
     elif isinstance(source, IntervalQuery):
         from spaseq.planner import over_intervals
-        from spaseq.planner.interval_operators import operators
+        from spaseq.planner.interval_operators import growing
 
         knowledge = over_intervals.graphs_of(source)
-        unbounded = [each for each in operators(source) if each.grows]
+        unbounded = growing(source)
         source = over_intervals.interval_query(source)
         planned = _for_operator(source)._replace(
             knowledge=knowledge,
-            warnings=tuple(UnboundedJoin(span=lowered.pattern, join=each.name) for each in unbounded[:1]),
+            warnings=() if unbounded is None else (_unbounded(unbounded[0].name, unbounded[1]),),
         )
     elif isinstance(source, OperatorQuery):
         planned = _for_operator(source)
@@ -308,6 +308,13 @@ def _compiled(
         plan=planned.plan,
         optimisations=optimisations,
     )
+
+
+def _unbounded(operator: str, span: Span) -> UnboundedJoin:
+    """What is said of an operator of EP-SPARQL whose state grows."""
+    optional = operator in ("OPTIONAL", "OPTIONALSEQ")
+    where = " inside the optional group" if optional else ""
+    return UnboundedJoin(span=span, join="a path" if operator == "path" else operator, where=where)
 
 
 class _Planned(NamedTuple):

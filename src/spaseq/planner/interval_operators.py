@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from spaseq.algebra.events import SelectForm
 from spaseq.algebra.intervals import Asked, IntervalQuery, Policy
+from spaseq.algebra.patterns import (
+    Bgp,
+    IntervalJoin,
+    Inverse,
+    LeftJoin,
+    PathAlternative,
+    PathRepeat,
+    PathSequence,
+    Pattern,
+)
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
+from spaseq.columnar.needs import parts
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.errors import NOWHERE, Span
 from spaseq.intervals.conjunction import ConjoinedSolutions, PairJoin
 from spaseq.intervals.evaluation import IntervalEvaluation
 from spaseq.intervals.interval_joins import MinusView, OptionalSolutions, Partners
 from spaseq.intervals.limits import SliceView
 from spaseq.intervals.running_groups import GroupedSolutions
-from spaseq.intervals.solution_views import SolutionView
+from spaseq.intervals.solution_views import OccurrenceView, SolutionView
 from spaseq.intervals.substituted import SubstitutedPartners
 from spaseq.intervals.traces import TracedWalkView
 from spaseq.intervals.walks import WalkView
@@ -25,7 +37,7 @@ from spaseq.temporal.durations import format_duration
 
 @dataclass(frozen=True, slots=True)
 class OperatorFacts:
-    """One operator. ``keeps`` is in words; ``grows`` if it is a join over time that no duration bounds."""
+    """One operator. ``keeps`` is in words; ``grows`` if its state does and a duration could bound it."""
 
     name: str
     key: tuple[str, ...] | None
@@ -69,7 +81,8 @@ def _operators(view: SolutionView) -> Iterator[OperatorFacts]:
                     join.title, join.key, keeps, waits=False, policy=policy, grows=grows, parts=parts
                 )
         case OptionalSolutions():
-            grows = view.title == "OPTIONALSEQ" and view.kept_for is None
+            _, partners, *_ = view.parts()
+            grows = view.kept_for is None and not view.at_once and _reads_events(partners)
             yield OperatorFacts(
                 view.title, view.key, _kept(view), waits=view.waits, policy=view.policy, grows=grows
             )
@@ -78,7 +91,8 @@ def _operators(view: SolutionView) -> Iterator[OperatorFacts]:
             yield OperatorFacts("GROUP BY", view.key, keeps, waits=True)
         case WalkView() | TracedWalkView():
             keeps = "everything" if view.kept_for is None else duration(view.kept_for)
-            yield OperatorFacts("path", None, keeps, waits=False)
+            grows = view.kept_for is None and _reads_events(view)
+            yield OperatorFacts("path", None, keeps, waits=False, grows=grows)
         case SliceView():
             yield OperatorFacts("LIMIT", None, "a count", waits=True)
         case _:
@@ -87,6 +101,11 @@ def _operators(view: SolutionView) -> Iterator[OperatorFacts]:
     for keeper in _searches(view):
         key = keeper.key if isinstance(keeper, Partners) else tuple(sorted(keeper.shared))
         yield OperatorFacts(name, key, "everything", waits=True)
+
+
+def _reads_events(view: SolutionView) -> bool:
+    """True if occurrences are among what a view reads: background triples do not become more."""
+    return any(isinstance(each, OccurrenceView) for each in view.all_views())
 
 
 def _searches(keeper: Keeper) -> Iterator[Partners | SubstitutedPartners]:
@@ -114,6 +133,64 @@ def _kept(join: PairJoin | OptionalSolutions) -> str:
     if join.at_once:
         return "one instant"
     return "everything" if join.kept_for is None else duration(join.kept_for)
+
+
+def growing(query: IntervalQuery) -> tuple[OperatorFacts, Span] | None:
+    """The first operator whose state grows as long as the stream does, and where it is written."""
+    found = operators(query)
+    for operator in found:
+        if operator.grows:
+            return operator, _place(query, operator, found)
+    return None
+
+
+def _place(query: IntervalQuery, operator: OperatorFacts, found: Sequence[OperatorFacts]) -> Span:
+    """Where an operator is written: the triple patterns that it is about; those of the whole statement if that is uncertain."""
+    of = operator.of
+    if of == "query":
+        assert query.asked is not None
+        pattern = query.asked.pattern
+    else:
+        pattern = query.rules[int(of.removeprefix("rule ")) - 1].pattern
+    alike = [each for each in found if (each.of, each.name) == (of, operator.name)]
+    written = list(_written(pattern, operator.name))
+    if len(written) != len(alike):
+        written = [pattern] if len(written) > 1 else written or [pattern]
+    at = next(number for number, each in enumerate(alike) if each is operator)
+    return _span(written[at % len(written)])
+
+
+def _written(pattern: Pattern, name: str) -> Iterator[Pattern]:
+    """The parts of a pattern that an operator of this name evaluates, in the order of the text."""
+    for part in parts(pattern):
+        match part:
+            case IntervalJoin(relation=relation) if relation.value == name:
+                yield part
+            case LeftJoin(right=right) if name == "OPTIONAL":
+                yield right
+            case Bgp(triples) if name == "path":
+                yield from (Bgp((triple,)) for triple in triples if _repeats(triple.predicate))
+            case _:
+                pass
+
+
+def _repeats(path: object) -> bool:
+    match path:
+        case PathRepeat():
+            return True
+        case Inverse(inner):
+            return _repeats(inner)
+        case PathSequence(several) | PathAlternative(several):
+            return any(map(_repeats, several))
+        case _:
+            return False
+
+
+def _span(pattern: Pattern) -> Span:
+    """From the first triple pattern of a part to its last."""
+    spans = [triple.span for part in parts(pattern) if isinstance(part, Bgp) for triple in part.triples]
+    known = [span for span in spans if span != NOWHERE]
+    return Span(min(span.start for span in known), max(span.end for span in known)) if known else NOWHERE
 
 
 def duration(longest: int) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.planner import compile_query
 from spaseq.planner.in_run import Choices, in_run
@@ -80,3 +82,22 @@ def test_the_key_has_the_name_that_the_query_gives_it() -> None:
     """In JSON, too."""
     query = compile_query(PREFIXES + "SELECT ?car WHERE { { ?car :p ?a } SEQ { ?car :q ?b } }", "epsparql")
     assert json.loads(query.explain("json"))["distribution"]["by"] == ["?car"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("SELECT ?x { ?x :p ?v OPTIONAL { ?x :q ?w } }", ["OPTIONAL at ?x :q ?w"]),
+        ("SELECT ?x { ?x :p ?v OPTIONAL { GRAPH ?g { ?x :q ?w } } }", []),
+        ('SELECT ?x { ?x :p ?v OPTIONAL { ?x :q ?w FILTER(getDURATION() < "PT1H"^^xsd:duration) } }', []),
+        ("SELECT ?x { ?x :p+ ?v }", ["a path at ?x :p+ ?v"]),
+        ('SELECT ?x { ?x :p+ ?v FILTER(getDURATION() < "PT1H"^^xsd:duration) }', []),
+        ("SELECT ?x { { ?x :p 1 } SEQ { ?x :q 2 } }", ["SEQ at ?x :p 1 } SEQ { ?x :q 2"]),
+        ("CONSTRUCT { ?x :r 1 } { ?x :p ?v OPTIONAL { ?x :q ?w } } SELECT ?x { ?x :r 1 }", ["OPTIONAL at ?x :q ?w"]),
+    ],
+)  # fmt: skip
+def test_what_grows_with_the_stream_is_told_where_it_is_written(text: str, found: list[str]) -> None:
+    """Joins over time, optional parts and paths without a duration; what reads the background alone does not grow."""
+    warnings = [each for each in compile_query(PREFIXES + text, "epsparql").warnings if each.code == "SPW801"]
+    shown = [f"{each.fields['join']} at {each.text[each.span.start : each.span.end]}" for each in warnings]
+    assert shown == found

@@ -304,3 +304,24 @@ def test_a_misspelt_keyword_is_not_taken_for_a_name() -> None:
     """`FILTR` is no predicate of the paper's spelling."""
     with pytest.raises(QueryError, match="FILTER"):
         compile_intervals("SELECT ?c { ?c <urn:p> ?x FILTR(?x > 1) }")
+
+
+@pytest.mark.parametrize(
+    ("text", "cure"),
+    [
+        ("SELECT ?x WHERE ?x :p ?y SEQ { ?x :q ?z }", "put braces around the pattern"),
+        ("SELECT ?x { { ?x :p ?y } WITHIN 1 }", "FILTER(getDURATION()"),
+        ("SELECT ?x { ?x :p ?y } WITHIN 1", "FILTER(getDURATION()"),
+        ("SELECT ?x FROM STREAM <http://x> { ?x :p ?y }", "--stream NAME=PATH"),
+        ("SELECT ?x { { ?x :p ?y } OPTIONAL SEQ { ?x :q ?z } }", "OPTIONALSEQ is one word"),
+        ("SELECT ?x { { ?x :p ?y } EQUALS OPTIONAL { ?x :q ?z } }", "EQUALSOPTIONAL is one word"),
+        ("SELECT ?x NOT IN (1) AS ?y { ?x :p ?z }", "(… AS ?name)"),
+        ("SELECT ?y AS :c { ?x :p ?z }", "(:c AS ?name)"),
+        ("SELECT ?x { ?x within ?y }", "write :within"),
+    ],
+)
+def test_the_cure_of_an_error_is_what_to_write_instead(text: str, cure: str) -> None:
+    """Words of other languages, and spellings that nearly are EP-SPARQL's."""
+    with pytest.raises(QueryError) as caught:
+        parse_epsparql(f"PREFIX : <http://ex.org/> {text}")
+    assert cure in caught.value.render()

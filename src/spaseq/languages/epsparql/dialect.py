@@ -22,16 +22,27 @@ _UPDATES: Final = frozenset(
     ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 )
 _OPERATORS: Final = frozenset(("UNION", *(relation.value for relation in Relation)))
+_CALLED: Final = frozenset(("(", "NIL", "AS"))
+"""What may follow an IRI in SELECT."""
 _IRI: Final = frozenset(("IRIREF", "PNAME_LN", "PNAME_NS"))
+_INPUTS: Final = "inputs are named when the query is run, with --stream NAME=PATH or --kb IRI=PATH"
+_DURATION: Final = 'a bound on the time is a filter: FILTER(getDURATION() < "PT1H"^^xsd:duration)'
 _HINTS: Final = {
-    "FROM": "inputs are named when the query is run, with --stream NAME=PATH or --kb IRI=PATH",
-    "WITHIN": 'a bound on the time is a filter: FILTER(getDURATION() < "PT1H"^^xsd:duration)',
-    "NOT": "without parentheses an expression in SELECT has no NOT: write (… AS ?name)",
+    ("FROM", "STREAM"): _INPUTS,
+    ("}", "WITHIN"): _DURATION,
+    (")", "WITHIN"): _DURATION,
+    (".", "WITHIN"): _DURATION,
+    ("NOT", "IN"): "without parentheses an expression in SELECT has no NOT IN: write (… AS ?name)",
+    ("OPTIONAL", "SEQ"): "OPTIONALSEQ is one word: { … } OPTIONALSEQ { … }",
+    ("EQUALS", "OPTIONAL"): "EQUALSOPTIONAL is one word: { … } EQUALSOPTIONAL { … }",
 }
+"""What to write instead of a word, by the token before it and the word."""
 
 
 def _error(rejected: Rejected) -> QueryError | None:
     token, expected = rejected.token, rejected.expected
+    if _pair(rejected) in _HINTS:
+        return None
     if token.type in _OPERATORS:
         return OperandNeedsBraces(operator=token.text.upper(), span=token.span)
     if token.type == "NAME" and token.text.upper() in _UPDATES and "CONSTRUCT" in expected:
@@ -42,11 +53,22 @@ def _error(rejected: Rejected) -> QueryError | None:
     return None
 
 
+def _pair(rejected: Rejected) -> tuple[str, str]:
+    previous = rejected.previous
+    return "" if previous is None else previous.type, rejected.token.text.upper()
+
+
 def _hint(rejected: Rejected, text: str) -> str:
+    if (known := _HINTS.get(_pair(rejected))) is not None:
+        return known
     before = text[: rejected.token.span.start].upper().split()
     if before and before[-1] in _OPERATORS:
         return f"put braces around what comes after: {{ … }} {before[-1]} {{ … }}"
-    return _HINTS.get(rejected.token.text.upper(), "")
+    if before and before[-1] in ("WHERE", "ASK") and "{" in rejected.expected:
+        return "put braces around the pattern, and around each side of a join over time: { { … } SEQ { … } }"
+    if rejected.expected == _CALLED and rejected.previous is not None:
+        return f"write ({rejected.previous.text} AS ?name): without parentheses an IRI stands only before AS"
+    return ""
 
 
 DIALECT: Final = Dialect(

@@ -97,6 +97,10 @@ class _Window:
     """Empty for a window of the default graph."""
 
 
+_REACHING = ("?x :p {}", "{} :p ?x", "?x :q {}", "?y :p {}", "?x ?any {}", "{} :q ?v")
+"""Triples from what a solution binds to what it does not."""
+
+
 class Drawing:
     """Draws one query over windows."""
 
@@ -355,15 +359,16 @@ class Drawing:
         match self.number(0, 13):
             case 0 | 1:
                 guard = self.pick(("", "FILTER(?v > 0)", "FILTER(?x != ?y)", "FILTER(BOUND(?v))"))
+                guard = f"FILTER {self.existence()}" if self.chance(5) else guard
                 return f"OPTIONAL {{ {self.inner(depth)} {guard} }}"
             case 2:
                 return f"{{ {self.inner(depth)} }} UNION {{ {self.inner(depth)} }}"
             case 3:
                 return f"MINUS {{ {self.inner(depth)} }}"
             case 4:
-                return f"FILTER EXISTS {{ {self.somewhere()} {self.pick(('', 'FILTER(?v > 0)'))} }}"
+                return f"FILTER {self.existence()}"
             case 5:
-                return f"FILTER NOT EXISTS {{ {self.somewhere()} {self.pick(('', 'FILTER(?v > 0)'))} }}"
+                return self.question(name)
             case 6:
                 return self.condition()
             case 7:
@@ -389,6 +394,50 @@ class Drawing:
             case _:
                 graphs = ("GRAPH :g { ?x :r ?r }", "GRAPH :h { ?x :r ?v }")
                 return self.pick(graphs) if self.portable else self.graph()
+
+    def question(self, name: str) -> str:
+        """EXISTS inside an expression."""
+        found = self.existence()
+        return self.pick(
+            (
+                f"FILTER({found} || ?v = 2)",
+                f"FILTER(!({found}) && ?x != ?v)",
+                f"FILTER(IF({found}, ?v > 0, BOUND(?y)))",
+                f"FILTER({found} = {self.existence()})",
+                f"BIND({found} AS {name})",
+                f"{{ SELECT ?x {{ {self.somewhere()} }} GROUP BY ?x HAVING({found} || COUNT(*) > 1) }}",
+                f"{{ SELECT ?x (SUM(IF({found}, 1, 0)) AS {name}) {{ {self.somewhere()} }} GROUP BY ?x }}",
+            )
+        )
+
+    def existence(self, depth: int = 1) -> str:
+        """EXISTS over what joins with the solution, or reads it in another way; what is in there has names of its own."""
+        word = self.pick(("EXISTS", "NOT EXISTS"))
+        if self.chance(3):
+            return f"{word} {{ {self.somewhere()} {self.pick(('', 'FILTER(?v > 0)'))} }}"
+        own = f"?in{depth}"
+        first, second = (
+            self.somewhere(self.pick(tuple(each.format(own) for each in _REACHING))) for _ in range(2)
+        )
+        compared = self.pick((f"FILTER({own} > ?v)", f"FILTER({own} != ?v)", f"FILTER(?y != {own})"))
+        more = self.somewhere(f"{own} :q ?more")
+        forms = [
+            first,
+            f"{first} {compared}",
+            f"{first} {compared}",
+            f"{first} {compared} {more}",
+            f"{{ {first} }} UNION {{ {second} {compared} }}",
+            f"{{ {first} {compared} }} UNION {{ {second} }} {more}",
+            f"{first} OPTIONAL {{ {more} }}",
+            f"{first} OPTIONAL {{ {more} }} FILTER(!BOUND(?more) || ?more != ?v)",
+            f"{first} MINUS {{ {more} }} {compared}",
+            f"{first} BIND({own} + ?v AS ?sum) FILTER(?sum > 1)",
+            f"{first} VALUES {own} {{ 0 1 :k1 }} {compared}",
+            f"{{ SELECT ?x {{ {self.somewhere(f'?x :p {own}')} }} GROUP BY ?x HAVING(COUNT(*) > 1) }}",
+        ]
+        if depth < 2:
+            forms += [f"{first} FILTER {self.existence(depth + 1)}"] * 2
+        return f"{word} {{ {self.pick(forms)} }}"
 
     def condition(self) -> str:
         return self.pick(

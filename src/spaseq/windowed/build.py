@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import assert_never
 
 import numpy as np
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from spaseq.algebra.by_place import by_place
 from spaseq.algebra.event_patterns import EventPattern
-from spaseq.algebra.expressions import Aggregate, Constant, Exists, Expression, Term, Var, conjuncts
+from spaseq.algebra.expressions import (
+    Aggregate,
+    Constant,
+    Exists,
+    Expression,
+    Term,
+    Unary,
+    Var,
+    conjuncts,
+    rebuild,
+)
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
     Bgp,
@@ -43,6 +53,7 @@ from spaseq.algebra.patterns import (
     Values,
 )
 from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope, lowered, pattern_expressions
+from spaseq.algebra.substitution import is_join
 from spaseq.algebra.windows import WindowQuery
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import parts
@@ -156,9 +167,11 @@ class ViewBuilder:
 
     def _view(self, pattern: Pattern, source: ActiveGraph) -> View:
         """The view of a pattern, evaluated anew if nothing else is left."""
+        before = (len(self.contents), len(self.live), len(self.matches), len(self.anew))
         try:
             return self._followed(pattern, source)
         except _NotFollowed as reason:
+            self._drop_since(*before)
             self.anew.append(Anew(pattern, str(reason)))
             self._hold(pattern, source)
             clock = any(is_volatile(each) for part in parts(pattern) for each in pattern_expressions(part))
@@ -188,8 +201,7 @@ class ViewBuilder:
             case Minus(left, right):
                 return self._minus(left, right, source)
             case Extend(inner, variable, expression):
-                self._check(expression)
-                return ExtendView(self._view(inner, source), variable.name, expression, self._evaluator)
+                return self._extended(self._view(inner, source), variable, expression, source)
             case Values(variables, rows):
                 columns = {
                     variable.name: np.array(
@@ -232,6 +244,15 @@ class ViewBuilder:
             number = self._windows[NamedNode(window.name)]
             self.live[number, each] = self._live[number]
 
+    def _drop_since(self, contents: int, live: int, matches: int, anew: int) -> None:
+        """Forget what was asked for by views that are not used after all, given how much there was before them."""
+        for key in list(self.contents)[contents:]:
+            del self.contents[key]
+        for key in list(self.live)[live:]:
+            del self.live[key]
+        del self.matches[matches:]
+        del self.anew[anew:]
+
     def _contents_of(self, window: int, source: Input) -> WindowContents:
         key = (window, source)
         if key not in self.contents:
@@ -239,12 +260,11 @@ class ViewBuilder:
         return self.contents[key]
 
     def _check(self, expression: Expression) -> None:
+        """A row alone must decide an expression; what EXISTS in it asks for is another matter."""
         if is_volatile(expression):
             raise _NotFollowed("a function that differs between evaluations, such as NOW()")
         if reads_times(expression):
             raise _NotFollowed("timestamp() depends on every event that carries a triple")
-        if has_exists(expression):
-            raise _NotFollowed("EXISTS inside an expression")
 
     # --- triples --------------------------------------------------------------------------------
 
@@ -373,62 +393,145 @@ class ViewBuilder:
             views.append(_OtherPredicates(view, predicate, terms, self._evaluator))
         return views[0] if len(views) == 1 else UnionView(views)
 
-    # --- groups ---------------------------------------------------------------------------------
+    # --- filters --------------------------------------------------------------------------------
 
     def _filter(self, inner: Pattern, conditions: tuple[Expression, ...], source: ActiveGraph) -> View:
         plain = [each for each in conditions if not has_exists(each)]
         for condition in plain:
             self._check(condition)
-        exists = [each for each in conditions if has_exists(each)]
-        for condition in exists:
-            self._check_exists(condition)
         view = self._joined([inner], plain, source)
-        for condition in plain:
-            view = FilterView(view, condition, self._evaluator)
-        for condition in exists:
-            assert isinstance(condition, Exists)
-            view = self._partners(
-                view, self._view(lowered(condition.pattern), source), partnered=not condition.negated
-            )
+        return self._where(view, [*plain, *filter(has_exists, conditions)], source)
+
+    def _where(self, view: View, conditions: Iterable[Expression], source: ActiveGraph) -> View:
+        """The rows on which conditions hold."""
+        for condition in conditions:
+            match condition:
+                case Exists(pattern, negated) | Unary("!", Exists(pattern, negated)):
+                    partnered = negated == isinstance(condition, Unary)
+                    view = self._existing(view, lowered(pattern), source, partnered=partnered)
+                case _:
+                    marked, condition = self._marked(view, condition, source)
+                    found = FilterView(marked, condition, self._evaluator)
+                    view = self._only(found, view.names)
         return view
 
-    def _check_exists(self, condition: Expression) -> None:
-        """EXISTS is a join with its pattern where substitution of the outer solution changes nothing else in it."""
-        if not isinstance(condition, Exists):
-            raise _NotFollowed("EXISTS inside an expression")
-        if not _plain(lowered(condition.pattern)):
-            raise _NotFollowed("EXISTS with a pattern that sees the outer solution otherwise than by a join")
+    def _extended(self, view: View, variable: Var, expression: Expression, source: ActiveGraph) -> View:
+        marked, expression = self._marked(view, expression, source)
+        found = ExtendView(marked, variable.name, expression, self._evaluator)
+        return self._only(found, (*view.names, variable.name))
 
-    def _partners(self, rows: View, others: View, *, partnered: bool, overlapping: bool = False) -> View:
-        pairs, copies = self._pairs(rows, others, overlapping=overlapping)
+    def _only(self, view: View, names: Sequence[str]) -> View:
+        return view if view.names == tuple(names) else ProjectView(view, dict(zip(names, names, strict=True)))
+
+    # --- EXISTS ---------------------------------------------------------------------------------
+
+    def _marked(self, view: View, expression: Expression, source: ActiveGraph) -> tuple[View, Expression]:
+        """The rows with a column for every EXISTS of an expression, and the expression over these columns."""
+        marks: dict[Pattern, Var] = {}
+
+        def marked(part: Expression) -> Expression:
+            if not isinstance(part, Exists):
+                return rebuild(part, marked)
+            fresh = Var(f"{_HIDDEN}{next(self._number)}")
+            mark = marks.setdefault(lowered(part.pattern), fresh)
+            return Unary("!", mark) if part.negated else mark
+
+        self._check(expression)
+        changed = marked(expression)
+        for pattern, mark in marks.items():
+            carried, copies = self._carried(view)
+            pairs = self._correlated(carried, pattern, source)
+            view = UnionView(
+                [
+                    ExtendView(
+                        PartnerView(view, pairs, copies, self._count, partnered=partnered),
+                        mark.name,
+                        Constant(Literal(partnered)),
+                        self._evaluator,
+                    )
+                    for partnered in (True, False)
+                ]
+            )
+        return view, changed
+
+    def _existing(self, rows: View, pattern: Pattern, source: ActiveGraph, *, partnered: bool) -> View:
+        """The rows for which a pattern has a solution, or has none."""
+        carried, copies = self._carried(rows)
+        pairs = self._correlated(carried, pattern, source)
         return PartnerView(rows, pairs, copies, self._count, partnered=partnered)
 
-    def _pairs(self, rows: View, others: View, *, overlapping: bool = False) -> tuple[View, list[str]]:
-        """The joined rows, and the columns in which they keep the values of the first side."""
+    def _correlated(self, rows: View, pattern: Pattern, source: ActiveGraph) -> View:
+        """Every row with every solution of a pattern in which its values are put (SPARQL 1.1, 18.6).
+
+        What does not see them otherwise than by a join is followed once for all rows. The rest is asked of the pairs.
+        """
+        outer = frozenset(rows.names)
+        if is_join(pattern, outer):
+            return JoinView(rows, self._view(pattern, source), self._count)
+        match pattern:
+            case Filter(inner, condition):
+                return self._where(self._correlated(rows, inner, source), conjuncts(condition), source)
+            case Extend(inner, variable, expression) if variable.name not in outer:
+                return self._extended(self._correlated(rows, inner, source), variable, expression, source)
+            case Union(left, right):
+                return UnionView([self._correlated(rows, each, source) for each in (left, right)])
+            case Join(left, right) if is_join(right, outer):
+                pairs = self._correlated(rows, left, source)
+                return JoinView(pairs, self._view(right, source), self._count)
+            case Join(left, right) if is_join(left, outer):
+                return self._correlated(rows, Join(right, left), source)
+            case LeftJoin(left, right, condition) if is_join(right, outer):
+                pairs = self._correlated(rows, left, source)
+                return self._with_optional(pairs, self._view(right, source), condition, source)
+            case Minus(left, right) if is_join(right, outer) and (
+                outer.intersection(in_scope(right)) <= certainly_bound(left)
+            ):
+                return self._without(self._correlated(rows, left, source), self._view(right, source))
+            case Graph(Constant(term), inner) if term in self._windows:
+                return self._correlated(rows, inner, ActiveGraph((self._windows[term],)))
+            case _:
+                raise _NotFollowed(
+                    "EXISTS with a pattern that sees the outer solution otherwise than by a join"
+                )
+
+    # --- partners -------------------------------------------------------------------------------
+
+    def _carried(self, rows: View) -> tuple[View, list[str]]:
+        """Rows with a copy of every column, which keeps its value when they are joined, and the names of the copies."""
         number = next(self._number)
         copies = {name: f"{_HIDDEN}{number}.{name}" for name in rows.names}
         sources = {name: name for name in rows.names} | {copy: name for name, copy in copies.items()}
-        pairs = JoinView(ProjectView(rows, sources), others, self._count, overlapping=overlapping)
-        return pairs, list(copies.values())
+        return ProjectView(rows, sources), list(copies.values())
 
     def _optional(
         self, left: Pattern, right: Pattern, condition: Expression | None, source: ActiveGraph
     ) -> View:
         if condition is not None:
             self._check(condition)
-        rows = self._view(left, source)
-        pairs, copies = self._pairs(rows, self._view(right, source))
-        if condition is not None:
-            pairs = FilterView(pairs, condition, self._evaluator)
-        alone = PartnerView(rows, pairs, copies, self._count, partnered=False)
+        return self._with_optional(self._view(left, source), self._view(right, source), condition, source)
+
+    def _with_optional(
+        self, rows: View, others: View, condition: Expression | None, source: ActiveGraph
+    ) -> View:
+        carried, copies = self._carried(rows)
+        pairs: View = JoinView(carried, others, self._count)
         kept = [name for name in pairs.names if name not in copies]
-        return UnionView([ProjectView(pairs, dict(zip(kept, kept, strict=True))), alone])
+        if condition is not None:
+            pairs = self._where(pairs, conjuncts(condition), source)
+        alone = PartnerView(rows, pairs, copies, self._count, partnered=False)
+        return UnionView([self._only(pairs, kept), alone])
 
     def _minus(self, left: Pattern, right: Pattern, source: ActiveGraph) -> View:
-        rows, others = self._view(left, source), self._view(right, source)
+        return self._without(self._view(left, source), self._view(right, source))
+
+    def _without(self, rows: View, others: View) -> View:
         if set(rows.names).isdisjoint(others.names):
             return rows
-        return self._partners(rows, others, partnered=False, overlapping=True)
+        carried, copies = self._carried(rows)
+        pairs = JoinView(carried, others, self._count, overlapping=True)
+        return PartnerView(rows, pairs, copies, self._count, partnered=False)
+
+    # --- groups ---------------------------------------------------------------------------------
 
     def _group(
         self,
@@ -442,7 +545,7 @@ class ViewBuilder:
         view = self._view(inner, source)
         for variable, expression in keys:
             if expression != variable:
-                view = ExtendView(view, variable.name, expression, self._evaluator)
+                view = self._extended(view, variable, expression, source)
         names = [variable.name for variable, _ in keys]
         missing = [name for name in names if name not in view.names]
         if missing:
@@ -452,7 +555,7 @@ class ViewBuilder:
             assert isinstance(item, Aggregate)
             if item.operand is not None and not isinstance(item.operand, Var):
                 column = Var(f"{_HIDDEN}{next(self._number)}")
-                view = ExtendView(view, column.name, item.operand, self._evaluator)
+                view = self._extended(view, column, item.operand, source)
                 item = replace(item, operand=column)
             operands.append((variable, item))
         read = {item.operand.name for _, item in operands if isinstance(item.operand, Var)}
@@ -490,22 +593,3 @@ class _OtherPredicates(View):
         excluded = np.array([self._evaluator.constant(term) for term in self._terms], np.int32)
         rows = rows.take(~np.isin(rows.columns[self._predicate], excluded))
         return rows.with_columns({name: rows.columns[name] for name in self.names})
-
-
-def _plain(pattern: Pattern) -> bool:
-    """True for triple patterns without unbounded paths, joins of them, and filters on what they bind."""
-    match pattern:
-        case Bgp():
-            return True
-        case Join(left, right):
-            return _plain(left) and _plain(right)
-        case Graph(name, inner):
-            return isinstance(name, Constant) and _plain(inner)
-        case Filter(inner, condition):
-            return (
-                _plain(inner)
-                and not has_exists(condition)
-                and expression_variables(condition) <= frozenset(in_scope(inner))
-            )
-        case _:
-            return False

@@ -1,0 +1,63 @@
+"""What of a continuous query is followed from evaluation to evaluation, and that `explain` says what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from spaseq.planner import compile_query, explain
+
+NOTHING = "nothing: every part is followed incrementally"
+
+
+def anew(where: str, select: str = "SELECT *", tail: str = "") -> list[str]:
+    """The lines about what is made anew in a query over one window."""
+    text = f"PREFIX : <http://ex.org/> {select} FROM STREAM :s [RANGE 5s STEP 1s] WHERE {{ {where} }} {tail}"
+    lines = explain(compile_query(text, "rsepql")).splitlines()
+    return [line.removeprefix("anew").strip() for line in lines if line.startswith("anew")]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "FILTER NOT EXISTS { ?x :q ?w }",
+        "FILTER NOT EXISTS { ?x :p ?w FILTER(?w > ?v) }",
+        "FILTER EXISTS { ?z :q ?w FILTER(?w > ?v) FILTER(?z != ?x) }",
+        "FILTER(EXISTS { ?x :q ?w } || ?v = 2)",
+        "FILTER(!EXISTS { ?x :q ?w })",
+        "BIND(EXISTS { ?x :q ?w } AS ?found)",
+        "OPTIONAL { ?x :q ?w FILTER EXISTS { ?w :q ?u FILTER(?u != ?v) } }",
+        "FILTER EXISTS { { ?x :q ?w } UNION { ?w :q ?x FILTER(?w != ?v) } }",
+        "FILTER EXISTS { ?x :q ?w OPTIONAL { ?w :q ?u } FILTER(!BOUND(?u) || ?u != ?v) }",
+        "FILTER EXISTS { ?x :q ?w MINUS { ?w :q ?u } FILTER(?w != ?v) }",
+        "FILTER EXISTS { ?x :q ?w BIND(?w + ?v AS ?sum) FILTER(?sum > 3) }",
+        "FILTER EXISTS { ?x :q ?w VALUES ?w { 1 2 } FILTER(?w != ?v) }",
+        "FILTER EXISTS { ?x :q ?w FILTER NOT EXISTS { ?w :q ?u FILTER(?u > ?v) } }",
+        "FILTER EXISTS { SELECT ?x { ?x :q ?w } GROUP BY ?x HAVING(COUNT(*) > 1) }",
+    ],
+)
+def test_exists_is_followed(pattern: str) -> None:
+    """As partners of rows: what reads the outer solution is asked of pairs, EXISTS in an expression is a column."""
+    assert anew(f"?x :p ?v {pattern}") == [NOTHING]
+
+
+def test_exists_is_followed_in_order_groups_and_having() -> None:
+    """Wherever an expression may stand."""
+    found = "EXISTS { ?x :q ?w FILTER(?w > ?v) }"
+    grouped = "GROUP BY ?x HAVING(EXISTS { ?x :q ?w } || COUNT(*) > 2)"
+    assert anew("?x :p ?v", f"SELECT ?x (SUM(IF({found}, 1, 0)) AS ?n)", grouped) == [NOTHING]
+    assert anew("?x :p ?v", "SELECT ?found (COUNT(*) AS ?n)", f"GROUP BY ({found} AS ?found)") == [NOTHING]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "FILTER EXISTS { ?x :q ?w MINUS { ?u :q ?v } }",
+        "FILTER EXISTS { SELECT ?x { ?x :q ?w } LIMIT 1 }",
+        "FILTER EXISTS { ?x :q ?w BIND(?w + 1 AS ?v) }",
+    ],
+)
+def test_where_substitution_is_no_join_exists_is_evaluated_anew(pattern: str) -> None:
+    """And `explain` says so."""
+    assert [line.rpartition(": ")[2] for line in anew(f"?x :p ?v {pattern}")] == [
+        "EXISTS with a pattern that sees the outer solution otherwise than by a join"
+    ]

@@ -227,7 +227,7 @@ class Drawing:
         """What stands before and behind WHERE."""
         kind = self.number(0, 9)
         if kind == 0:
-            return "ASK", ""
+            return "ASK", self.pick(("", "", "LIMIT 1", "OFFSET 1", "LIMIT 0", "ORDER BY ?x OFFSET 2"))
         if kind == 1:
             return "CONSTRUCT { ?x :new ?v . [] :of ?x ; :is ?y . ?v :bad ?x }", ""
         if kind <= 4:

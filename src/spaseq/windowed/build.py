@@ -23,6 +23,7 @@ from spaseq.algebra.expressions import (
     conjuncts,
     rebuild,
 )
+from spaseq.algebra.format import format_expression
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
     Bgp,
@@ -95,16 +96,21 @@ class ActiveGraph:
 
 @dataclass(frozen=True, slots=True)
 class Anew:
-    """A part of a query that is evaluated anew at every evaluation, and why."""
+    """A part of a query, as a pattern or as it is written, that is made anew at every evaluation, and why."""
 
-    part: Pattern
+    part: Pattern | str
     reason: str
 
 
 def parts_anew(query: WindowQuery, *, incremental: bool = True) -> tuple[Anew, ...]:
     """The parts of a query that no view follows."""
     builder = ViewBuilder(query, TermDictionary(), Knowledge(), incremental=incremental)
-    builder.build(outer_operators(query.pattern)[0])
+    inner, operators = outer_operators(query)
+    builder.build(inner)
+    if any(isinstance(each, OrderBy) for each in operators):
+        builder.anew.append(Anew("ORDER BY", "all solutions of an evaluation are sorted"))
+    elif operators:
+        builder.anew.append(Anew("LIMIT, OFFSET", "all solutions of an evaluation are counted"))
     return tuple(builder.anew)
 
 
@@ -361,6 +367,8 @@ class ViewBuilder:
                 return self._steps(subject, several, obj, source)
             case NegatedSet(forward, backward):
                 return self._negated(subject, forward, backward, obj, source)
+            case PathRepeat(_, "?"):
+                raise _NotFollowed("a part of a path that may have no length")
             case PathRepeat():
                 raise _NotFollowed("a path of unbounded length")
             case _:
@@ -550,6 +558,9 @@ class ViewBuilder:
         missing = [name for name in names if name not in view.names]
         if missing:
             view = ProjectView(view, {name: name for name in (*view.names, *missing)})
+        if members := [item for _, item in aggregates if _reads_members(item)]:
+            written = ", ".join(map(format_expression, members))
+            self.anew.append(Anew(written, "a group that changes is made anew from all its rows"))
         operands: list[tuple[Var, Aggregate]] = []
         for variable, item in aggregates:
             assert isinstance(item, Aggregate)
@@ -575,6 +586,12 @@ class ViewBuilder:
 
 _HIDDEN = "#"
 """How the names of columns begin that are no variables."""
+
+
+def _reads_members(item: Expression) -> bool:
+    """Whether all rows of a group decide an aggregate, not totals or extremes that follow them."""
+    assert isinstance(item, Aggregate)
+    return item.name in ("GROUP_CONCAT", "SAMPLE") or (item.operand is None and item.distinct)
 
 
 class _OtherPredicates(View):

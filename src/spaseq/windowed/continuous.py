@@ -63,7 +63,7 @@ class ContinuousQuery(Keeper):
         builder = ViewBuilder(
             query, dictionary, knowledge, incremental=incremental, tells_events=self.tells_events
         )
-        inner, operators = outer_operators(query.pattern)
+        inner, operators = outer_operators(query)
         self._view = builder.build(inner)
         self.anew = tuple(builder.anew)
         self._contents, self._live, self._matches = builder.contents, builder.live, builder.matches

@@ -61,3 +61,34 @@ def test_where_substitution_is_no_join_exists_is_evaluated_anew(pattern: str) ->
     assert [line.rpartition(": ")[2] for line in anew(f"?x :p ?v {pattern}")] == [
         "EXISTS with a pattern that sees the outer solution otherwise than by a join"
     ]
+
+
+@pytest.mark.parametrize(
+    ("select", "where", "tail", "told"),
+    [
+        (
+            "SELECT ?x",
+            "?x :p ?v",
+            "ORDER BY ?v LIMIT 1",
+            "ORDER BY: all solutions of an evaluation are sorted",
+        ),
+        ("SELECT ?x", "?x :p ?v", "LIMIT 1", "LIMIT, OFFSET: all solutions of an evaluation are counted"),
+        ("ASK", "?x :p ?v", "ORDER BY ?v", NOTHING),
+        (
+            "SELECT (GROUP_CONCAT(?v) AS ?n) (COUNT(?v) AS ?m)",
+            "?x :p ?v",
+            "",
+            "GROUP_CONCAT(?v): a group that changes is made anew from all its rows",
+        ),
+        (
+            "SELECT *",
+            "?x :p/:q? ?v",
+            "",
+            "?x (<http://ex.org/p>/(<http://ex.org/q>)?) ?v .: a part of a path that may have no length",
+        ),
+        ("SELECT *", "?x :p+ ?v", "", "?x (<http://ex.org/p>)+ ?v .: a path of unbounded length"),
+    ],
+)
+def test_explain_says_what_grows_with_the_window(select: str, where: str, tail: str, told: str) -> None:
+    """Sorting, aggregates over all members of a group, paths."""
+    assert anew(where, select, tail) == [told]

@@ -46,7 +46,10 @@ def _window_facts(query: WindowQuery, *, incremental: bool) -> Iterator[tuple[st
         yield "match", followed
 
     anew = parts_anew(query, incremental=incremental)
-    found = [f"{format_pattern(each.part)}: {each.reason}" for each in anew]
+    found = [
+        f"{each.part if isinstance(each.part, str) else format_pattern(each.part)}: {each.reason}"
+        for each in anew
+    ]
     yield "anew", found or ["nothing: every part is followed incrementally"]
 
 

@@ -54,25 +54,19 @@ def in_run(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Origin:
-    """Where a rule is written: the query with its text, and its number there."""
-
-    query: CompiledQuery
-    number: int
-
-
-def _all_rules(queries: Sequence[CompiledQuery]) -> dict[Rule, _Origin]:
-    """The rules of all queries; equal ones are one, which is written where it comes first."""
-    found: dict[Rule, _Origin] = {}
-    for query in queries:
-        details = _intervals(query)
-        for number, rule in enumerate(() if details is None else details.rules, 1):
-            found.setdefault(rule, _Origin(query, number))
+def _all_rules(queries: Sequence[CompiledQuery]) -> dict[Rule, CompiledQuery]:
+    """The rules of all queries, equal ones once, and where each is written; those of several files are called by their files."""
+    over_time = [(query, details) for query in queries if (details := _intervals(query)) is not None]
+    files = {query.text: query.name for query, _ in over_time}
+    named = len(set(files.values())) == len(files) > 1
+    found: dict[Rule, CompiledQuery] = {}
+    for query, details in over_time:
+        for number, rule in enumerate(details.rules, 1):
+            found.setdefault(replace(rule, name=f"{number} of {query.name}") if named else rule, query)
     return found
 
 
-def _check_rules(rules: Mapping[Rule, _Origin], knowledge: Knowledge | None = None) -> None:
+def _check_rules(rules: Mapping[Rule, CompiledQuery], knowledge: Knowledge | None = None) -> None:
     """Refuse rules that depend negatively on each other (semantics 2.7), those of other files and what RDFS entails included."""
     if not rules:
         return
@@ -83,14 +77,9 @@ def _check_rules(rules: Mapping[Rule, _Origin], knowledge: Knowledge | None = No
     try:
         strata(tuple(rules), *(() if schema is None else (schema.entailed_templates,)))
     except NegativeCycle as cycle:
-        cyclic = [(rule, origin) for at, (rule, origin) in enumerate(rules.items()) if at in cycle.rules]
-        first, written = cyclic[0]
-        alone = all(origin.query.text == written.query.text for _, origin in cyclic)
-        names = [
-            f"rule {origin.number}" + ("" if alone else f" of `{origin.query.name}`") for _, origin in cyclic
-        ]
-        error = negative_dependence(names, first.span)
-        error.located(written.query.text, written.query.name)
+        error = negative_dependence(tuple(rules), cycle)
+        written = list(rules.values())[cycle.rules[0]]
+        error.located(written.text, written.name)
         raise error from None
 
 
@@ -137,7 +126,8 @@ def _adapted(
 
     policy = Policy(choices.policy)
     wanted = replace(details, rules=rules, policy=policy, rule_limit=choices.rule_limit)
-    if wanted == details and not knowledge.rdfs:
+    same = wanted == details and not knowledge.rdfs
+    if same and wanted.rule_names == details.rule_names:
         return query
     try:
         check_policy(wanted, policy)
@@ -152,7 +142,7 @@ def _adapted(
         patterns=source.patterns,
         knowledge=graphs_of(wanted),
         distribution=operator_distribution(source),
-        circumstances=hashlib.sha256(terms.encode()).hexdigest(),
+        circumstances=query.circumstances if same else hashlib.sha256(terms.encode()).hexdigest(),
     )
 
 

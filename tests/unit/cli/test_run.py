@@ -205,7 +205,7 @@ def test_rules_of_two_files_that_depend_negatively_on_each_other_end_with_status
     done = run("one.epsparql", "two.epsparql", "--stream", "S1=two.nq", "--output", "out.nq")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(
-        "error[SPQ809]: rule 1 of `one.epsparql` and rule 1 of `two.epsparql` depend on the absence of what they "
+        "error[SPQ809]: rule 1 of one.epsparql and rule 1 of two.epsparql depend on the absence of what they "
         "produce themselves\n  --> one.epsparql:2:1\n"
     )
     assert run("two.epsparql", "--stream", "S1=two.nq").exit_code == 0

@@ -9,10 +9,14 @@ import pytest
 from pyoxigraph import Literal
 
 import spaseq
+from spaseq.algebra.intervals import IntervalQuery
+from spaseq.algebra.operator_query import OperatorQuery
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.errors import LimitReached
 from spaseq.intervals.running_extremes import RunningExtremes
 from spaseq.model.dictionary import TermDictionary
+from spaseq.planner.in_run import Choices, in_run
 
 PREFIX = "PREFIX : <http://example.org/> "
 COUNTING = """
@@ -82,6 +86,30 @@ def test_rules_that_produce_too_much_at_one_instant_are_reported() -> None:
     with pytest.raises(LimitReached) as refused:
         answers(CLOSURE, CHAIN, rule_limit=77)
     assert "produces more than 77 occurrences at 1970-01-01T00:00:00Z" in str(refused.value)
+
+
+def test_rules_of_several_files_are_called_by_their_file() -> None:
+    """Their numbers count within a file."""
+    texts = {
+        "first.epsparql": "CONSTRUCT { ?x :linked ?y } WHERE { ?x :edge ?y } SELECT ?x { ?x :linked ?y }",
+        "second.epsparql": COUNTING,
+        "third.epsparql": "SELECT ?x { ?x :edge ?y }",
+    }
+    queries = [spaseq.compile(PREFIX + text, language="epsparql", name=name) for name, text in texts.items()]
+    second = ["1 of second.epsparql", "2 of second.epsparql"]
+    assert rule_names(queries) == ["1 of first.epsparql", *second]
+    assert rule_names(queries[1:]) == second
+    assert rule_names(queries[1:2]) == ["1", "2"]
+    for query, alone in zip(in_run(queries[1:], Knowledge(), Choices()), queries[1:], strict=True):
+        assert (query.fingerprint == alone.fingerprint) == (query.name == "second.epsparql")
+
+
+def rule_names(queries: list[spaseq.CompiledQuery]) -> list[str]:
+    """What messages of a run call its rules."""
+    first = in_run(queries, Knowledge(), Choices())[0].source
+    assert isinstance(first, OperatorQuery)
+    assert isinstance(first.details, IntervalQuery)
+    return list(first.details.rule_names)
 
 
 def test_rules_may_produce_as_much_as_the_limit_at_each_instant() -> None:

@@ -11,7 +11,7 @@ from spaseq.algebra.intervals import Asked, IntervalQuery, Policy, Rule
 from spaseq.algebra.patterns import Group, OrderBy, Pattern, Slice
 from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
 from spaseq.algebra.strata import NegativeCycle, strata
-from spaseq.errors import QueryError, Span
+from spaseq.errors import QueryError
 from spaseq.languages.epsparql.dialect import parse_epsparql
 from spaseq.languages.epsparql.errors import NegativeDependence, PolicyImpossible
 from spaseq.languages.epsparql.printer import format_epsparql
@@ -85,17 +85,17 @@ def check_rules(rules: Sequence[Rule]) -> None:
     try:
         strata(rules)
     except NegativeCycle as cycle:
-        names = [f"rule {number + 1}" for number in cycle.rules]
-        raise negative_dependence(names, rules[cycle.rules[0]].span) from None
+        raise negative_dependence(rules, cycle) from None
 
 
-def negative_dependence(names: Sequence[str], first: Span) -> QueryError:
+def negative_dependence(rules: Sequence[Rule], cycle: NegativeCycle) -> QueryError:
     """What is wrong with the rules of a cycle, shown where the first of them is written."""
+    names = [f"rule {rules[number].name or number + 1}" for number in cycle.rules]
     several = len(names) > 1
     return NegativeDependence(
         rules=f"{' and '.join(names)} depend{'' if several else 's'}",
         produced="they produce themselves" if several else "it produces itself",
-        span=first,
+        span=rules[cycle.rules[0]].span,
     )
 
 

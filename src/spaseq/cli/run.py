@@ -293,7 +293,7 @@ def _ending() -> Iterator[None]:
         show_problem(SpaseqError(f"the run failed:{where} {(error.strerror or str(error)).lower()}"))
         raise SystemExit(FAILED) from None
     except MemoryError:
-        show_problem(SpaseqError("the run needs more memory than there is; a smaller WITHIN needs less"))
+        show_problem(SpaseqError("the run needs more memory than there is"))
         raise SystemExit(FAILED) from None
     except KeyboardInterrupt:
         say("note", "stopped at once")

@@ -112,7 +112,10 @@ class LocalRun:
                 report = RunReport(self._status(), already_done=True, incomplete=incomplete)
             else:
                 self.outgoing.prepare(resumed=self.resumed)
-                report = _Work(self, stack, Notices(tell)).run(show)
+                try:
+                    report = _Work(self, stack, Notices(tell)).run(show)
+                except MemoryError:
+                    raise self.session.budget.exhausted() from None
         if report.stopped is None or self.request.checkpoint is None:
             self.outgoing.finished()
         return report

@@ -103,6 +103,7 @@ class Budget:
         self._whole = whole_process
         self._program = resident_memory() if whole_process else 0
         self._holders: list[tuple[str, Callable[[], int], Callable[[], str]]] = []
+        self._cures: dict[str, None] = {}
         self._parts: list[Budget] = []
         self._whole_of: Budget | None = None
         self.count("the program itself", lambda: self._program)
@@ -110,6 +111,10 @@ class Budget:
     def count(self, what: str, size: Callable[[], int], told: Callable[[], str] = str) -> None:
         """Something that holds memory under a name; ``told`` says more about it in an error."""
         self._holders.append((what, size, told))
+
+    def advise(self, cure: str) -> None:
+        """What lets a query need less, in the words of its language; begins with a verb."""
+        self._cures[cure] = None
 
     def part(self) -> Budget:
         """A share of this budget without a limit of its own: what it counts counts here, until it is dropped."""
@@ -166,8 +171,18 @@ class Budget:
             f"{what} {shown_bytes(sizes[what])}" + (f" ({details[what]})" if details.get(what) else "")
             for what in largest
         ]
+        cure = ", ".join((*self._all_cures(), "or allow more with `max_memory=`")).removeprefix("or ")
         return TooMuchMemory(
             f"the run needs more memory than max_memory={self.most:,} bytes. It holds {', '.join(parts) or 'nothing'}. "
-            "Make the window smaller (WITHIN), use `;` instead of `:`, divide the stream (PARTITION BY), or allow more "
-            "with `max_memory=`"
+            f"{cure[0].upper()}{cure[1:]}"
         )
+
+    def exhausted(self) -> TooMuchMemory:
+        """The error for a run that the system gives no more memory."""
+        cure = ", ".join(self._all_cures())
+        return TooMuchMemory(
+            "the run needs more memory than there is" + (f"; to need less, {cure}" if cure else "")
+        )
+
+    def _all_cures(self) -> tuple[str, ...]:
+        return tuple({cure: None for budget in (self, *self._parts) for cure in budget._cures})

@@ -97,6 +97,9 @@ class AutomatonOperator:
         terms = constants(program.sequence)
         self._constants = np.array([self.dictionary.encode(term) for term in terms] or [0], np.int32)
         surroundings.budget.count("matches", lambda: self.held.nbytes)
+        surroundings.budget.advise(
+            "make the window smaller (WITHIN), use `;` instead of `:`, divide the stream (PARTITION BY)"
+        )
 
     @property
     def runs(self) -> int:

@@ -36,6 +36,7 @@ class IntervalOperator(KeptOperator):
         self._inputs = dict(zip(program.names, inputs_read(self._running.inputs, key), strict=True))
         super().__init__(self._running)
         surroundings.budget.count("solutions", lambda: self._running.nbytes)
+        surroundings.budget.advise("bound how long solutions last (`FILTER(getDURATION() < …)`)")
 
     @property
     def counted(self) -> tuple[Longs, Longs]:

@@ -62,6 +62,7 @@ class WindowOperator(KeptOperator):
         self._inputs = dict(zip(program.names, window_inputs(query), strict=True))
         super().__init__(self._running)
         surroundings.budget.count("windows", lambda: self.nbytes)
+        surroundings.budget.advise("make the windows smaller (RANGE)")
 
     @property
     def nbytes(self) -> int:

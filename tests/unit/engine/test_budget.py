@@ -65,6 +65,24 @@ def test_whatever_grows_is_counted_and_named(holder: str) -> None:
     assert str(error.value).endswith("allow more with `max_memory=`")
 
 
+LANGUAGES = {
+    "Make the window smaller (WITHIN), use `;` instead of `:`, divide the stream (PARTITION BY), ": ENDLESS,
+    "Make the windows smaller (RANGE), ": "SELECT ?x FROM NAMED WINDOW <urn:w> ON <http://ex.org/s> [RANGE PT1H] "
+    "WHERE { WINDOW <urn:w> { ?x <http://ex.org/a> ?v } }",
+    "Bound how long solutions last (`FILTER(getDURATION() < …)`), ": "SELECT ?x { { ?x <http://ex.org/a> ?v } SEQ "
+    "{ ?x <http://ex.org/b> ?w } }",
+}
+
+
+@pytest.mark.parametrize("cure", LANGUAGES)
+def test_the_cure_is_in_the_words_of_the_query(cure: str) -> None:
+    """A language without WITHIN has another bound."""
+    engine = Engine(LANGUAGES[cure], lateness="1h", max_memory=200_000)
+    with pytest.raises(TooMuchMemory) as error:
+        engine.push(map(event, range(8_000)))
+    assert str(error.value).endswith(f". {cure}or allow more with `max_memory=`")
+
+
 def test_the_default_is_half_of_the_memory_there_is() -> None:
     """Divided among those that work at the same time."""
     assert Budget().most == available_memory() // 2

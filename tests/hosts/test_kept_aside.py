@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spaseq import spark as sps
+from spaseq.spark.command.problems import problem_of
 from support.trades import EX, RISE, nquads, trade
 
 pytestmark = pytest.mark.spark
@@ -106,3 +107,14 @@ def test_a_late_event_of_a_file_is_kept_whole(spark: SparkSession, tmp_path: Pat
         f'<{EX}a> <{EX}price> "5"^^<http://www.w3.org/2001/XMLSchema#integer> <{EX}t5a> .',
         f"<{EX}b> <{EX}note> <{EX}n> <{EX}t5a> .",
     ]
+
+
+def test_bad_input_that_spark_reads_is_told_with_what_rules_it(spark: SparkSession, tmp_path: Path) -> None:
+    """`match` cannot rule files of which Spark makes rows."""
+    (tmp_path / "a.nq").write_text("bad line\n")
+    events = sps.read_events(spark, tmp_path / "a.nq").where("time IS NOT NULL")
+    with pytest.raises(Exception, match="bad input") as failed:
+        sps.match(RISE, {"S1": events}, on_bad_input="skip").count()
+    problem = str(problem_of(failed.value))
+    assert f"{tmp_path}/a.nq:1" in problem
+    assert 'help: `read_events(…, on_bad_input="skip")`' in problem

@@ -69,11 +69,12 @@ OnBad: TypeAlias = Callable[[BadInput], None]
 
 
 class BadInputError(SpaseqError):
-    """Bad input under the policy ``fail``, which the argument ``option`` has chosen."""
+    """Bad input under the policy ``fail``, which the argument ``option`` has chosen unless another ``cure`` is told."""
 
-    def __init__(self, bad: BadInput, option: str = "on_bad_input") -> None:
+    def __init__(self, bad: BadInput, option: str = "on_bad_input", cure: str = "") -> None:
         self.bad = bad
-        super().__init__(f'bad input: {bad}\nhelp: `{option}="skip"` or "quarantine" goes on without it')
+        cure = cure or f'`{option}="skip"` or "quarantine" goes on without it'
+        super().__init__(f"bad input: {bad}\nhelp: {cure}")
 
 
 class Quarantine(Protocol):

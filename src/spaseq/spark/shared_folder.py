@@ -126,6 +126,8 @@ class BadPolicy:
     folder: SharedFolder | None = None
     option: str = "on_bad_input"
     """The argument that has chosen it."""
+    cure: str = ""
+    """What to say to a user whose query has failed of it; empty: to change that argument."""
 
 
 def bad_policy(policy: str, quarantine: Directory | None, option: str = "on_bad_input") -> BadPolicy:

@@ -27,14 +27,14 @@ class BadEvents:
 
     def __init__(self, policy: BadPolicy, name: str) -> None:
         self._policy, self._folder, self._name = policy.policy, policy.folder, f"{name}.jsonl"
-        self._option = policy.option
+        self._option, self._cure = policy.option, policy.cure
         self._lines: list[str] = []
         self.count = 0
 
     def __call__(self, bad: BadInput) -> None:
         """Take one bad event."""
         if self._policy == "fail":
-            raise BadInputError(bad, self._option)
+            raise BadInputError(bad, self._option, self._cure)
         self.count += 1
         if self._policy == "quarantine":
             self._lines.append(bad.to_json() + "\n")

@@ -85,6 +85,13 @@ OPTIONS: Final = (
 )  # fmt: skip
 
 
+READ_BY_SPARK: Final = (
+    '`read_events(…, on_bad_input="skip")` or "quarantine" (the option `onBadInput` of format("rdf")) goes on without it; '
+    "`on_bad_input` of `match` rules only files of DataFrames that come straight from `read_events`, not filtered, joined or cached"
+)
+"""What helps where Spark makes rows of events, with bad input among them."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
     """The options of ``format("rdf")``, checked."""
@@ -139,7 +146,7 @@ class SourceOptions:
             end_predicate=given.get("endPredicate"),
         )
         quarantine = given.get("quarantine")
-        policy = bad_policy(given.get("onBadInput", "fail"), quarantine)
+        policy = replace(bad_policy(given.get("onBadInput", "fail"), quarantine), cure=READ_BY_SPARK)
         limits = [given.get(name) for name in ("maxFilesPerTrigger", "maxBytesPerTrigger")]
         files, size = (
             None if text is None else _number(name, text)

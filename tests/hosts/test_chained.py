@@ -88,3 +88,18 @@ def test_what_rules_produce_is_an_interval_for_the_next_query(
     ]
     assert len(found) > 10
     assert found == sorted((m.instant, str(m.bindings["c"])) for m in spaseq.run(lasted, {"R": made}))
+
+
+def test_graphs_that_have_lost_their_watermark_are_refused_with_the_cure(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Answers at the end of the stream would be missing without a word."""
+    (tmp_path / "trades.nq").write_text(nquads(trades(9)), encoding="utf-8")
+    trading = sps.read_events(spark, tmp_path, streaming=True, finite=True)
+    rises = sps.match(QUERIES["build"], {"S1": trading}, partitions=2)
+    for lost in (rises.select("time", "triples"), rises.where("size(triples) > 0"), rises.alias("r")):
+        with pytest.raises(InvalidArgument, match=r"begin with sps.with_promises\(graphs\)"):
+            sps.match(TWICE, {"R": lost})
+    told = sps.with_promises(rises).where("promise OR size(triples) > 0").select("promise", "time", "triples")
+    sps.match(TWICE, {"R": told})
+    sps.match(TWICE, {"R": rises.withColumn("promise", F.lit(False))})

@@ -35,7 +35,7 @@ from spaseq.spark.shared_folder import Directory, SharedFolder, bad_policy
 from spaseq.spark.shuffle.routing import BUCKETS, bucket_places
 from spaseq.spark.sources.event_files import FileParts, clock_ticks, parts_behind
 from spaseq.spark.sources.graph_values import checked_syntax
-from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, parallel_tasks, workers_like_us
+from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, parallel_tasks, plan_text, workers_like_us
 from spaseq.spark.stages.gpm_stage import MatchClock, MatchParts, MatchRows
 from spaseq.spark.stages.sequence_stage import BucketSequences
 from spaseq.spark.stages.worker import Shared, shared
@@ -175,12 +175,27 @@ def match(
     if form.kind == "construct" and answers.isStreaming:
         told = StructType([*columns.fields, StructField("promise", BooleanType())])
         rows = RowForm(together=False, promises=True)
+        answers = answers.alias(f"{_GRAPHS}{uuid.uuid4().hex[:8]}")
         _promising[answers] = partial(answers_of, queries, streams, knowledge, told, options, rows)
     return as_native(answers, form, native, certain_types(compiled), provenance=provenance)
 
 
 _promising: WeakKeyDictionary[DataFrame, Callable[[], DataFrame]] = WeakKeyDictionary()
 """Streams of graphs that `match` has made, and what makes the same with promises of how far time has come."""
+
+
+_GRAPHS: Final = "spaseq_graphs_"
+"""How the names begin under which plans of Spark show such streams, whatever is done with them."""
+
+
+def _check_promises(stream: DataFrame) -> None:
+    """Refuse graphs of a query without the watermark that says when answers over them are certain."""
+    if stream.isStreaming and "promise" not in stream.columns and _GRAPHS in plan_text(stream):
+        raise InvalidArgument(
+            "the streaming DataFrame comes from graphs of CONSTRUCT, but it has lost the watermark that tells when answers over them are "
+            "certain; begin with sps.with_promises(graphs) in place of the graphs, keep its column `promise`, and let rows pass in which that "
+            "is true; a column `promise` that is false goes by the times of the graphs alone"
+        )
 
 
 def with_promises(graphs: DataFrame) -> DataFrame:
@@ -411,6 +426,7 @@ def _matched(
     if isinstance(streams, DataFrame):
         if "stream" not in streams.columns:
             raise InvalidArgument("one DataFrame for all streams needs a column `stream`")
+        _check_promises(streams)
         numbers = {iri: number for number, iri in enumerate(job.streams)}
         rows, syntax = _rows(streams, options, with_stream=True)
         frames = [rows.mapInArrow(MatchRows(sent, numbers, syntax), BLOCKS)]
@@ -431,6 +447,7 @@ def _matched(
         else:
             assert isinstance(stream, DataFrame)
             stream = with_promises(stream) if stream in _promising else stream
+            _check_promises(stream)
             rows, syntax = _rows(stream, options, with_stream=False)
             frames.append(rows.mapInArrow(MatchRows(sent, numbers[name], syntax), BLOCKS))
     return reduce(DataFrame.unionAll, [*frames, *_clock(frames[0], job, sent, options)])

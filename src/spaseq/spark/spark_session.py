@@ -24,7 +24,7 @@ from spaseq.settings import settings as choices
 from spaseq.stores import adopt
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 QUIET: Final = Path(__file__).with_name("log4j2.properties")
 
@@ -165,6 +165,13 @@ def _sockets() -> dict[str, str]:
 def is_one_process(master: str | None) -> bool:
     """True if the workers of a master are started by the driver and share its working folder."""
     return re.match(r"local(\[|$)", master or "local") is not None
+
+
+def plan_text(frame: DataFrame) -> str:
+    """How Spark understands a DataFrame, as a text."""
+    if is_connected(frame.sparkSession):
+        return str(frame._explain_string(extended=True))  # type: ignore[operator]
+    return str(frame._jdf.queryExecution().analyzed().toString())
 
 
 def is_connected(spark: SparkSession) -> bool:

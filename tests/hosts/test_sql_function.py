@@ -11,7 +11,7 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import spaseq
 from spaseq import spark as sps
-from support.trades import QUERIES, RISE, nquads, trades
+from support.trades import EX, QUERIES, RISE, nquads, trades
 
 pytestmark = pytest.mark.spark
 
@@ -58,3 +58,45 @@ def test_a_query_is_a_table_function(spark: SparkSession) -> None:
     ):
         with pytest.raises(PySparkException, match=problem):
             spark.sql(f"SELECT * FROM spaseq_match({call})")
+
+
+def test_the_table_function_judges_rows_as_match_does(spark: SparkSession) -> None:
+    """NULL is bad input, a time may be without zone, events may last, and promises are no events."""
+    sps.register_function(spark)
+    rows = [(second, f"<{EX}c> <{EX}price> {second} .", False) for second in (1, 2)]
+
+    def table(more: list[tuple[int | None, str | None, bool]], time: str = "timestamp_seconds(at)") -> str:
+        frame = spark.createDataFrame([*rows, *more], "at bigint, value string, promise boolean")
+        frame.selectExpr(f"{time} AS time", "value", "promise").createOrReplaceTempView("judged")
+        return f"SELECT * FROM spaseq_match(TABLE(judged), '{RISE}')"
+
+    for more, reason in (
+        ([(3, None, False)], "the row has no `value` (NULL)"),
+        ([(None, "", False)], "the row has no time"),
+        ([(3, "rubbish", False)], "bad input: the table row 2"),
+    ):
+        with pytest.raises(PySparkException) as failed:
+            spark.sql(table(more)).collect()
+        assert reason in str(failed.value)
+        assert "leave the row out with WHERE" in str(failed.value)
+    assert spark.sql(table([(3, None, True), (None, None, True)])).count() == 1
+    zoned = spark.sql(table([])).collect()
+    local = spark.sql(table([], "CAST(timestamp_seconds(at) AS timestamp_ntz)"))
+    assert (
+        local.collect() == zoned == sps.match(RISE, {"S1": spark.table("judged")}, format="turtle").collect()
+    )
+
+
+def test_events_of_the_table_function_may_last(spark: SparkSession) -> None:
+    """An answer begins where its first event does."""
+    sps.register_function(spark)
+    query = f"PREFIX : <{EX}> SELECT ?p ?q WHERE {{ ?c :price ?p }} SEQ {{ ?c :price ?q }}"
+    rows = [(start, end, f"<{EX}c> <{EX}price> {end} .") for start, end in ((1, 3), (2, 4), (5, 6))]
+    frame = spark.createDataFrame(rows, "a bigint, b bigint, value string")
+    frame = frame.selectExpr("timestamp_seconds(a) AS start", "timestamp_seconds(b) AS time", "value")
+    frame.createOrReplaceTempView("lasting")
+    (name,) = (stream.alias for stream in spaseq.compile(query).streams)
+    expected = sps.match(query, {name: frame}, format="turtle")
+    found = spark.sql(f"SELECT * FROM spaseq_match(TABLE(lasting), '{query}')")
+    assert sorted(found.collect()) == sorted(expected.collect())
+    assert found.count() == 2, "two that overlap are no sequence"

@@ -6,21 +6,37 @@ queries in notebooks and reports. `match` spreads the work over the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import UTC
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import pyarrow as pa
+from pyoxigraph import Triple
 from pyspark.sql import Row
 from pyspark.sql.functions import udtf
-from pyspark.sql.types import StructField, StructType, TimestampType
-from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, OrderingColumn
+from pyspark.sql.types import (
+    BooleanType,
+    DataType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+)
+from pyspark.sql.udtf import AnalyzeArgument, AnalyzeResult, OrderingColumn, SelectedColumn
 
 from spaseq.errors import InvalidArgument
-from spaseq.spark.schemas import answer_columns
+from spaseq.io.bad_input import BadInput, BadInputError
+from spaseq.io.options import ReadOptions
+from spaseq.model.events import GraphEvent
+from spaseq.model.forms import EVERY_STREAM
+from spaseq.model.terms import term_of
+from spaseq.settings import settings
+from spaseq.spark.schemas import ARROW_TRIPLES, answer_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from spaseq.model.batch import EventBatch
+    from spaseq.model.dictionary import TermDictionary
     from spaseq.model.matches import Match
 
 NAME: Final = "spaseq_match"
@@ -34,14 +50,15 @@ def register_function(spark: SparkSession) -> None:
 class SpaseqMatch:
     """Answers a query over a table of events: the columns of `match`, in order of time.
 
-    The table has ``time`` and ``triples`` or ``value`` as for `match`, and ``stream`` if the query declares several. The third
-    argument is the syntax of ``value``; by default it is Turtle.
+    The table has ``time`` and ``triples`` or ``value`` as for `match`, perhaps ``graph``, ``start`` and ``promise``, and ``stream`` if the
+    query declares several. The third argument is the syntax of ``value``; by default it is Turtle. A row that is no event ends
+    the query, as it does by default for `match`.
     """
 
     def __init__(self) -> None:
         self._engine: Any = None
-        self._columns: tuple[str, ...] = ()
-        self._stream = ""
+        self._waiting: list[Row] = []
+        self._read = 0
 
     @staticmethod
     def analyze(
@@ -49,6 +66,7 @@ class SpaseqMatch:
     ) -> AnalyzeResult:
         """The columns of the answers; the rows are to come together and in order."""
         from spaseq.planner.compiled import compile_query
+        from spaseq.spark.sources.graph_values import checked_syntax
 
         columns = table.dataType if table.isTable else None
         if not isinstance(columns, StructType):
@@ -56,48 +74,81 @@ class SpaseqMatch:
         if not isinstance(query.value, str) or (syntax is not None and not isinstance(syntax.value, str)):
             raise InvalidArgument(f"the query of {NAME}, and the syntax of values, are constant texts")
         known = {field.name: field.dataType for field in columns.fields}
-        if not isinstance(known.get("time"), TimestampType) or not {"triples", "value"} & set(known):
+        if not isinstance(known.get("time"), _TIMES) or not {"triples", "value"} & set(known):
             raise InvalidArgument(
                 f"a table of events has a timestamp `time` and `triples` or `value`; this one has {', '.join(known)}"
             )
+        if "triples" not in known and syntax is not None:
+            checked_syntax(syntax.value, timed=True)
         compiled = compile_query(query.value)
         if len(compiled.streams) > 1 and "stream" not in known:
             raise InvalidArgument("the query declares several streams: the table needs a column `stream`")
         found = answer_columns(compiled.form, provenance=False)
         fields = [StructField(field.name, field.dataType) for field in found.fields]
-        return AnalyzeResult(StructType(fields), withSinglePartition=True, orderBy=[OrderingColumn("time")])
+        taken = [SelectedColumn(text, name) for name, text in _taken(known).items()]
+        return AnalyzeResult(
+            StructType(fields), withSinglePartition=True, orderBy=[OrderingColumn("time")], select=taken
+        )
 
     def eval(self, row: Row, query: str, syntax: str = "turtle") -> Iterator[tuple[Any, ...]]:
-        """The answers that became certain with a row."""
-        import spaseq
-
+        """The answers that became certain with a row and those before it."""
         if self._engine is None:
-            compiled = spaseq.compile(query)
-            self._engine, self._form = spaseq.Engine(compiled), compiled.form
-            self._stream = compiled.streams[0].alias
-        values = row.asDict()
-        time, graph = values["time"], values.get("triples")
-        if values.get("promise") or time is None:
-            return
-        lines = values.get("value") if graph is None else "".join(f"{s} {p} {o} .\n" for s, p, o in graph)
-        given = {"format": syntax if graph is None else "ntriples"}
-        if isinstance(lines, (bytes, bytearray)):
-            lines = bytes(lines).decode()
-        # Without a zone it is in that of this process.
-        start = values.get("start")
-        event = spaseq.Event(
-            values.get("stream") or self._stream,
-            time.astimezone(UTC),
-            lines or "",
-            start=None if start is None else start.astimezone(UTC),
-            **given,
-        )
-        yield from map(self._answer, self._engine.push(event))
+            self._begin(row, query, syntax)
+        self._waiting.append(row)
+        if len(self._waiting) >= settings().arrow_rows:
+            yield from self._work()
 
     def terminate(self) -> Iterator[tuple[Any, ...]]:
         """The answers that are certain at the end."""
         if self._engine is not None:
+            yield from self._work()
             yield from map(self._answer, self._engine.finish())
+
+    def _begin(self, row: Row, query: str, syntax: str) -> None:
+        import spaseq
+
+        compiled = spaseq.compile(query)
+        self._engine, self._form = spaseq.Engine(compiled), compiled.form
+        self._streams = tuple(stream.iri for stream in compiled.streams)
+        names = {name: place for place, stream in enumerate(compiled.streams) for name in stream.names}
+        told = "stream" in row.__fields__ and EVERY_STREAM not in self._streams
+        self._stream, self._syntax = names if told else 0, syntax
+
+    def _work(self) -> Iterator[tuple[Any, ...]]:
+        """The answers that became certain with the rows that wait."""
+        from spaseq.model.dictionary import TermDictionary
+        from spaseq.spark.sources.event_rows import EventRows
+
+        # The engine has its own dictionary and forgets terms; this one goes with its rows.
+        terms, found = TermDictionary(), list[tuple[int, GraphEvent]]()
+        rows = EventRows(
+            self._streams, self._stream, self._syntax, terms, ReadOptions(), _refuse, "the table"
+        )
+        rows.rows = self._read
+        for events, places in rows.batches(_as_arrow(self._waiting)):
+            found += zip(places.tolist(), self._events(events, terms), strict=True)
+        self._read = rows.rows
+        self._waiting.clear()
+        found.sort(key=lambda each: each[0])
+        yield from map(self._answer, self._engine.push([event for _, event in found]))
+
+    def _events(self, batch: EventBatch, terms: TermDictionary) -> Iterator[GraphEvent]:
+        """The events of a batch as the engine takes them."""
+        from spaseq.spark.shuffle.arrow_terms import as_written
+
+        ids = (batch.subjects, batch.predicates, batch.objects)
+        columns = [list(map(term_of, as_written(terms, each).to_pylist())) for each in ids]
+        triples = [Triple(*each) for each in zip(*columns, strict=True)]
+        for event, time in enumerate(batch.times.tolist()):
+            own = frozenset(triples[int(batch.offsets[event]) : int(batch.offsets[event + 1])])
+            name = int(batch.names[event])
+            yield GraphEvent(
+                self._streams[int(batch.streams[event])],
+                time,
+                own,
+                term_of(terms.ntriples(name)) if name else None,
+                start=None if batch.starts is None else int(batch.starts[event]),
+            )
 
     def _answer(self, match: Match) -> tuple[Any, ...]:
         match self._form.kind:
@@ -109,3 +160,42 @@ class SpaseqMatch:
             case _:
                 values = (match.bindings.get(name) for name in self._form.variables)
                 return match.time, match.start, *(None if term is None else str(term) for term in values)
+
+
+_TIMES: Final = (TimestampType, TimestampNTZType)
+_TAKEN: Final = {
+    "time": "unix_micros(CAST(time AS TIMESTAMP))",
+    "start": "unix_micros(CAST(start AS TIMESTAMP))",
+    "triples": "CAST(triples AS ARRAY<STRUCT<s: STRING, p: STRING, o: STRING>>)",
+    "graph": "graph",
+    "value": "value",
+    "promise": "promise",
+    "stream": "stream",
+}
+"""The columns that matter, as `match` takes them."""
+
+
+def _taken(known: Mapping[str, DataType]) -> dict[str, str]:
+    for name, kinds in (("start", _TIMES), ("promise", (BooleanType,))):
+        if name in known and not isinstance(known[name], kinds):
+            raise InvalidArgument(
+                f"the column `{name}` must be a {kinds[0].typeName()}, not {known[name].simpleString()}"
+            )
+    unread = {"value"} if "triples" in known else {"graph"}
+    return {name: text for name, text in _TAKEN.items() if name in known and name not in unread}
+
+
+def _as_arrow(rows: list[Row]) -> pa.RecordBatch:
+    """Rows of a table as `EventRows` reads them."""
+    names = rows[0].__fields__ if rows else []
+    columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+    if "triples" in columns:
+        graphs = (graph and [triple and triple.asDict() for triple in graph] for graph in columns["triples"])
+        columns["triples"] = tuple(graphs)
+    kinds = {"time": pa.int64(), "start": pa.int64(), "promise": pa.bool_(), "triples": ARROW_TRIPLES}
+    return pa.record_batch({name: pa.array(each, kinds.get(name)) for name, each in columns.items()})
+
+
+def _refuse(bad: BadInput) -> None:
+    cure = "leave the row out with WHERE, or use `match`, whose `on_bad_input` skips or keeps such rows"
+    raise BadInputError(bad, cure=cure)

@@ -78,7 +78,7 @@ class FormUnsupported(QueryError):
     code = "SPQ403"
     message_template = "{form} queries are not supported here"
     label_template = "query form"
-    cure_template = "write a SELECT or ASK query"
+    cure_template = "write a SELECT, CONSTRUCT or ASK query"
 
 
 class UnknownFunction(QueryError):

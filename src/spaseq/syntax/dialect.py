@@ -37,7 +37,7 @@ class Dialect:
     check: Callable[[Any], list[QueryError]]
     classes: Mapping[str, str] = field(default_factory=dict)
     words_after: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    names_after: frozenset[str] = frozenset()
+    names_after: Mapping[str, frozenset[str]] = field(default_factory=dict)
     islands: frozenset[str] = frozenset()
     soft_words: Mapping[str, str] = field(default_factory=dict)
     called_words: frozenset[str] = frozenset()

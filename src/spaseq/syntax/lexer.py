@@ -40,7 +40,7 @@ class Vocabulary:
 
     ``words`` maps a keyword (upper case, but ``a``) to its token type, and ``words_after`` the same for
     words directly after a token type (``30 MINUTES`` against ``MINUTES(?t)``). After a type in
-    ``names_after`` a word is a name, whatever it spells. A type in ``islands`` and the ``(`` after it open
+    ``names_after`` a word is a name, whatever it spells, but for the keywords given there. A type in ``islands`` and the ``(`` after it open
     an island of sequence tokens that ends with the matching ``)``. There words are names, but those in
     ``soft_words`` have another type where no name can stand, and those in ``called_words`` are keywords before
     ``(``. After a type in ``counts_names`` and ``(`` a lone word before ``)`` is a name. ``island_hint`` is the cure for
@@ -49,7 +49,7 @@ class Vocabulary:
 
     words: Mapping[str, str]
     words_after: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    names_after: frozenset[str] = frozenset()
+    names_after: Mapping[str, frozenset[str]] = field(default_factory=dict)
     islands: frozenset[str] = frozenset()
     soft_words: Mapping[str, str] = field(default_factory=dict)
     called_words: frozenset[str] = frozenset()
@@ -200,7 +200,8 @@ class Lexer:
 
     def _word_type(self, word: str, end: int) -> str:
         words = self._vocabulary
-        if self._last in words.names_after:
+        keywords = words.names_after.get(self._last)
+        if keywords is not None and word.upper() not in keywords:
             return "NAME"
         if (
             self._last == "("

@@ -105,7 +105,7 @@ class RsepqlActions(SparqlActions):
         for place, iri in self._relative.items():
             self.report(RelativeIri(iri=iri, span=place))
         modifiers = replace(query.modifiers, values=values)
-        query = replace(self._declared(query), prologue=declared, modifiers=modifiers, span=span)
+        query = replace(self._declared(query), prologue=declared, modifiers=modifiers)
         return RsepqlQuery(query, report, registration, consume, span)
 
     def registration(self, _span: Span, *parts: Emission | Constant | str | Prologue) -> Registration:

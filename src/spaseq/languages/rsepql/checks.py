@@ -43,7 +43,7 @@ from spaseq.syntax.rules import check_group, check_sparql, group_scope
 def check_rsepql(query: RsepqlQuery) -> list[QueryError]:
     """All static errors of a query over windows."""
     if isinstance(query.query, DescribeQuery):
-        return [FormUnsupported(form="DESCRIBE", span=query.span)]
+        return [FormUnsupported(form="DESCRIBE", span=query.query.span)]
     return [
         *check_sparql(query.query),
         *_names(query),

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from spaseq.algebra.event_patterns import Selected
+from spaseq.algebra.windows import Emission
 from spaseq.errors import QueryError
 from spaseq.languages.rsepql.builder import RsepqlActions, profiled
 from spaseq.languages.rsepql.checks import check_rsepql
 from spaseq.languages.rsepql.errors import MisplacedNot, NotInMatch
-from spaseq.languages.rsepql.lengths import UNITS
+from spaseq.languages.rsepql.lengths import CALENDAR_UNITS, UNITS
 from spaseq.languages.rsepql.tree import RsepqlQuery
 from spaseq.syntax.dialect import SPARQL_GRAMMAR, Dialect
 from spaseq.syntax.expected import Wording
@@ -21,7 +22,15 @@ from spaseq.syntax.lalr import Rejected
 from spaseq.syntax.lexer import END, Token
 from spaseq.syntax.parser import parse_dialect
 
-_AFTER_NUMBERS = dict.fromkeys(UNITS, "UNIT")
+_AFTER_NUMBERS = dict.fromkeys((*UNITS, *CALENDAR_UNITS), "UNIT")
+_KINDS = frozenset(("QUERY", "STREAM"))
+_EMISSIONS = frozenset(emission.value for emission in Emission)
+_NAMES_AFTER: Final = {
+    **dict.fromkeys(_KINDS, frozenset[str]()),
+    **dict.fromkeys(_EMISSIONS, _KINDS),
+    "REGISTER": _KINDS | _EMISSIONS,
+}
+"""Where a query may be given a name, any word, and the words that say what is registered instead."""
 _ELSEWHERE = {
     "COMPUTED": "when a query is evaluated stands at its end: REPORT EVERY 5s",
     "ON": "the window stands behind the stream: FROM NAMED WINDOW <w> ON <s> [RANGE 10s STEP 5s]",
@@ -106,7 +115,7 @@ DIALECT: Final = Dialect(
     check=check_rsepql,
     # SPARQL has functions of the same names: a unit is the word after a number.
     words_after=dict.fromkeys(("INTEGER", "NUMBER", "SIGNED"), _AFTER_NUMBERS),
-    names_after=frozenset(("QUERY", "STREAM")),
+    names_after=_NAMES_AFTER,
     wording=Wording(
         words={"UNIT": "a unit of time"},
         calls=frozenset(("TIMESTAMP",)),

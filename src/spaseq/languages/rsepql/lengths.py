@@ -21,12 +21,17 @@ UNITS: Final[dict[str, int]] = {
 }
 """Microseconds in a unit, by its name in upper case."""
 
+CALENDAR_UNITS: Final = ("MONTH", "MONTHS", "YEAR", "YEARS")
+"""Units that are read only to be refused."""
+_DIFFER: Final = "years and months differ in length"
 _LONGEST: Final = 2**62
 _CALENDAR = re.compile(r"-?P[0-9]*[YM]|-?P[0-9]+Y?[0-9]*M", re.IGNORECASE)
 
 
 def read_length(number: str, unit: str) -> int:
     """So many units in microseconds, cut off downwards; a `ValueError` says why not."""
+    if unit.upper() in CALENDAR_UNITS:
+        raise ValueError(_DIFFER)
     amount = Decimal(number)
     if amount and amount.adjusted() > 20:
         raise ValueError("it is too long")
@@ -43,7 +48,7 @@ def read_duration(text: str) -> int:
     (90000000, -1000000)
     """
     if _CALENDAR.match(text):
-        raise ValueError("years and months differ in length")
+        raise ValueError(_DIFFER)
     negative = text.startswith("-")
     if text[negative : negative + 1] not in ("P", "p"):
         raise ValueError("a duration is written PT10S")

@@ -57,7 +57,7 @@ DIALECT: Final = Dialect(
     classes=dict.fromkeys(("FIRST", "LAST", "PREV"), "ITERATED"),
     # SPARQL has functions of the same names: a unit is the word after a number.
     words_after={"INTEGER": _UNITS, "PAST": {"LAST": "LAST"}, "LAST": {"EVENT": "EVENT"}},
-    names_after=frozenset(("GPM", "ON", "STREAM")),
+    names_after=dict.fromkeys(("GPM", "ON", "STREAM"), frozenset()),
     islands=frozenset(("SEQ",)),
     soft_words={"WITHIN": "WITHIN", "AFTER": "AFTER", "LONGEST": "LONGEST", **_UNITS},
     called_words=frozenset(("PERMUTE",)),

@@ -47,16 +47,17 @@ def window_scenarios(
     portable: bool = False,
     paths: bool = True,
     limits: bool = True,
+    open_choices: bool = False,
     most_events: int = MOST_EVENTS,
 ) -> WindowScenario:
     """A random query that compiles, and events on which it is likely to have answers.
 
     A ``portable`` query is plain SPARQL once WINDOW is written GRAPH, over terms that every store keeps as they are. Without
-    ``paths`` there are no property paths, without ``limits`` no LIMIT.
+    ``paths`` there are no property paths, without ``limits`` no LIMIT. With ``open_choices`` SPARQL leaves open what the answer is.
     """
     odd = not portable and draw(st.sampled_from((False, False, True)))
     origin = draw(st.sampled_from((0, 0, -7, 1_000_000_001)))
-    drawing = Drawing(draw, origin, portable=portable, paths=paths, limits=limits)
+    drawing = Drawing(draw, origin, portable=portable, paths=paths, limits=limits, open_choices=open_choices)
     query = drawing.query()
     terms = (*KEYS, *KEYS, *PLAIN, *(ODD if odd else ()))
     gap = draw(st.sampled_from((0, 0, 0, 60)))
@@ -104,12 +105,22 @@ _REACHING = ("?x :p {}", "{} :p ?x", "?x :q {}", "?y :p {}", "?x ?any {}", "{} :
 class Drawing:
     """Draws one query over windows."""
 
-    def __init__(self, draw: st.DrawFn, origin: int, *, portable: bool, paths: bool, limits: bool) -> None:
+    def __init__(
+        self,
+        draw: st.DrawFn,
+        origin: int,
+        *,
+        portable: bool,
+        paths: bool,
+        limits: bool,
+        open_choices: bool = False,
+    ) -> None:
         self.draw = draw
         self.origin = origin
         self.portable = portable
         self.paths = paths
         self.limits = limits
+        self.open_choices = open_choices
         self.count = 0
         self.windows: list[_Window] = []
         self.steps = False
@@ -137,7 +148,7 @@ class Drawing:
         self.declare()
         where = " ".join(self.element(number) for number in range(max(len(self.windows), 1)))
         where += " " + " ".join(self.decoration() for _ in range(self.number(0, 3)))
-        head, tail = self.form()
+        head, tail = self.open_form() if self.open_choices else self.form()
         if self.ordered:  # blank nodes have no order
             where += " FILTER(isIRI(?x))"
         operator = self.pick(("", "", "RSTREAM", "ISTREAM", "DSTREAM"))
@@ -291,6 +302,30 @@ class Drawing:
             dated = ("timestamp(?x :p ?v)", "DESC(timestamp(?x :p ?v))", "DESC(timestamp(?x, :q, ?v))")
             keys += [*dated, *dated, "NOW()", "(timestamp(?x :p ?v) < NOW())"]
         return f"ORDER BY {self.pick(keys)} STR(?x) STR(?v)"
+
+    def open_form(self) -> tuple[str, str]:
+        """One whose answer SPARQL leaves open: terms of equal value, members without an order, ties."""
+        chosen = self.pick(("?v", "?x", "?y"))
+        match self.number(0, 3):
+            case 0:
+                part = self.pick(("", "DISTINCT "))
+                aggregate = self.pick(("GROUP_CONCAT", "SAMPLE", "MIN", "MAX"))
+                group = self.pick(("", "GROUP BY ?x"))
+                return f"SELECT ({aggregate}({part}{chosen}) AS ?n)", group
+            case 1:
+                return (
+                    "SELECT ?x (GROUP_CONCAT(STR(?v); SEPARATOR=',') AS ?n) (SAMPLE(?y) AS ?s)",
+                    "GROUP BY ?x",
+                )
+            case 2:
+                offset = f" OFFSET {self.number(0, 2)}" if self.chance(3) else ""
+                head = self.pick(("SELECT ?x ?v", "SELECT DISTINCT ?v", "SELECT *", "SELECT ?y"))
+                return head, f"LIMIT {self.number(1, 2)}{offset}"
+            case _:
+                return (
+                    "SELECT ?x ?v",
+                    f"ORDER BY {self.pick((chosen, f'DESC({chosen})'))} LIMIT {self.number(1, 2)}",
+                )
 
     # --- patterns ---
 

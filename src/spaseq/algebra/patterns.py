@@ -177,6 +177,8 @@ class Group(PatternNode):
 class OrderKey:
     expression: Expression
     descending: bool = False
+    exact: bool = False
+    """Whether terms of equal value, such as `1` and `01`, come in the order of their N-Triples texts; no query writes that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 Counting is done on columns. The other set functions are put to pyoxigraph with all groups in one
 question; MIN, MAX and SAMPLE pick a row, so that the term keeps its spelling. A row on which the operand
-is an error spoils the group, except for COUNT and SAMPLE.
+is an error spoils the group, except for COUNT and SAMPLE. What SPARQL leaves open is decided by a total order
+of terms: MIN and SAMPLE give the first one, MAX the last, GROUP_CONCAT all in that order.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from spaseq.columnar.kernels.numbers import (
     total,
 )
 from spaseq.columnar.kernels.strings import check_length
-from spaseq.columnar.order import ranks
+from spaseq.columnar.order import total_ranks
 from spaseq.columnar.table import Ids, Rows, Table, codes, row_codes
 
 Groups = npt.NDArray[np.intp]
@@ -37,8 +38,10 @@ def solve_group(
     keys: tuple[tuple[Var, Expression], ...],
     aggregates: tuple[tuple[Var, Expression], ...],
     frame: Frame,
+    *,
+    in_order: bool = False,
 ) -> Table:
-    """One row per group and event: the keys, then the aggregates."""
+    """One row per group and event: the keys, then the aggregates. Rows ``in_order`` are those of a sequence: GROUP_CONCAT follows it."""
     for _, expression in keys:
         if needs_events(expression, table, frame):
             table = frame.spread(table)
@@ -53,7 +56,9 @@ def solve_group(
     else:
         result, groups = _whole_events(table, frame)
     for (variable, _), operand in zip(aggregates, operands, strict=True):
-        result = result.bind(variable.name, _aggregated(operand, table, groups, result.size, frame))
+        result = result.bind(
+            variable.name, _aggregated(operand, table, groups, result.size, frame, in_order=in_order)
+        )
     return result.in_event_order()
 
 
@@ -65,7 +70,9 @@ def _whole_events(table: Table, frame: Frame) -> tuple[Table, Groups]:
     return Table(events, {}, len(events)), np.searchsorted(events, table.events)
 
 
-def _aggregated(item: Aggregate, table: Table, groups: Groups, count: int, frame: Frame) -> Ids:
+def _aggregated(
+    item: Aggregate, table: Table, groups: Groups, count: int, frame: Frame, *, in_order: bool
+) -> Ids:
     if item.operand is None:
         rows = np.arange(table.size)
         if item.distinct:
@@ -83,12 +90,12 @@ def _aggregated(item: Aggregate, table: Table, groups: Groups, count: int, frame
         case "COUNT":
             return encode_integers(np.bincount(owners, minlength=count), frame.functions)
         case "SAMPLE":
-            return _picked(np.zeros(len(rows), dtype=np.int64), owners, terms, count)
+            return _picked(total_ranks(terms, frame), owners, terms, count)
         case "MIN" | "MAX":
-            ranked = ranks(terms, frame)
+            ranked = total_ranks(terms, frame)
             best = _picked(ranked if item.name == "MIN" else -ranked, owners, terms, count)
         case _:
-            best = _computed(item, owners, terms, count, frame)
+            best = _computed(item, owners, terms, count, frame, in_order=in_order)
     best[failed] = 0
     return best
 
@@ -98,8 +105,8 @@ def _first_of_each(keys: npt.NDArray[np.int64]) -> Rows:
 
 
 def _picked(ranked: npt.NDArray[np.int64], owners: Groups, terms: Ids, count: int) -> Ids:
-    """For each group the term of its row of lowest rank, the first of equals."""
-    order = np.lexsort((np.arange(len(owners)), ranked, owners))
+    """For each group the term of its row of lowest rank."""
+    order = np.lexsort((ranked, owners))
     sorted_owners = owners[order]
     first = np.flatnonzero(np.concatenate([[True], sorted_owners[1:] != sorted_owners[:-1]])[: len(order)])
     chosen = np.zeros(count, dtype=np.int32)
@@ -107,7 +114,9 @@ def _picked(ranked: npt.NDArray[np.int64], owners: Groups, terms: Ids, count: in
     return chosen
 
 
-def _computed(item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Frame) -> Ids:
+def _computed(
+    item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Frame, *, in_order: bool
+) -> Ids:
     """SUM and AVG, on columns if they can; GROUP_CONCAT, whose result has no language whatever its strings have."""
     many = np.bincount(owners, minlength=count)
     if item.name == "SUM" or (item.name == "AVG" and bool(many.all())):
@@ -117,6 +126,8 @@ def _computed(item: Aggregate, owners: Groups, terms: Ids, count: int, frame: Fr
         if added is not None:
             return encode_averages(added, many, frame.functions)
     order = np.argsort(owners, kind="stable")
+    if item.name == "GROUP_CONCAT" and not in_order:
+        order = np.lexsort((total_ranks(terms, frame), owners))
     bounds = np.searchsorted(owners[order], np.arange(count + 1))
     decoded = frame.dictionary.decode_many(terms[order])
     groups = [decoded[start:end] for start, end in pairwise(bounds)]

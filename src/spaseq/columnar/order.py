@@ -24,7 +24,7 @@ def sorted_rows(table: Table, keys: tuple[OrderKey, ...], frame: Frame) -> Table
             table = frame.spread(table)
     columns = []
     for key in keys:
-        ranked = ranks(ids(key.expression, table, frame), frame)
+        ranked = (total_ranks if key.exact else ranks)(ids(key.expression, table, frame), frame)
         columns.append(-ranked if key.descending else ranked)
     columns.reverse()  # lexsort wants its first key last
     if table.events is not None:
@@ -45,13 +45,32 @@ def ranks(column: Ids, frame: Frame) -> Ranks:
     return rank[inverse.reshape(-1)]
 
 
+def total_ranks(column: Ids, frame: Frame) -> Ranks:
+    """The same, where terms that compare as equal come in the order of their N-Triples texts.
+
+    So no two terms have one number, and what is chosen by it depends on the terms alone, not on the order in which they came.
+    """
+    distinct, inverse = np.unique(column, return_inverse=True)
+    rank = ranks(distinct, frame)
+    order_ = np.argsort(rank, kind="stable")
+    if (np.diff(rank[order_]) == 0).any():
+        texts = [frame.dictionary.ntriples(known) if known else "" for known in distinct.tolist()]
+        keys = list(zip(rank.tolist(), texts, strict=True))
+        order_ = np.array(sorted(range(len(keys)), key=keys.__getitem__), np.intp)
+    rank[order_] = np.arange(len(order_))
+    return rank[inverse.reshape(-1)]
+
+
 def _ranked(terms: Ids, frame: Frame) -> Ranks:
     keys = sort_keys(numbers_of(terms, frame.functions))
     if keys is not None:
         return np.unique(keys, return_inverse=True)[1].reshape(-1).astype(np.int64) + 1
     rank = np.empty(len(terms), dtype=np.int64)
-    decoded = frame.dictionary.decode_many(terms)
-    sequence = np.array(sorted_numbers(decoded) or order(decoded), dtype=np.intp)
+    # Blank nodes come in the order in which they are given here: that of their texts, not of their ids.
+    texts = [frame.dictionary.ntriples(known) for known in terms.tolist()]
+    given = np.array(sorted(range(len(texts)), key=texts.__getitem__), np.intp)
+    decoded = frame.dictionary.decode_many(terms[given])
+    sequence = given[np.array(sorted_numbers(decoded) or order(decoded), dtype=np.intp)]
     placed = terms[sequence]
     equal = compare("=", placed[:-1], placed[1:], frame.functions) == TRUE
     steps = np.concatenate([[1], np.where(equal, 0, 1)])

@@ -24,7 +24,7 @@ from spaseq.columnar.kernels.numbers import (
     summable,
 )
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.order import ranks, sliced, sorted_rows
+from spaseq.columnar.order import sliced, sorted_rows, total_ranks
 from spaseq.columnar.solve import solve
 from spaseq.columnar.table import Ids, Mask, Table, distinct
 from spaseq.columnar.views import Views
@@ -99,10 +99,11 @@ class RowEvaluator:
         return ids(expression, Table(None, dict(columns), count), self._frame())
 
     def aggregate(self, name: str, separator: str | None, terms: list[int]) -> int:
-        """A SPARQL aggregate over a bag of terms; an error is 0."""
+        """A SPARQL aggregate over terms in order; an error is 0."""
         bag = Table(None, {"v": np.array(terms, np.int32)}, len(terms))
         item = Aggregate(name, Var("v"), separator=separator)
-        return int(solve_group(bag, (), ((Var("result"), item),), self._frame()).columns["result"][0])
+        found = solve_group(bag, (), ((Var("result"), item),), self._frame(), in_order=True)
+        return int(found.columns["result"][0])
 
     def groups(
         self,
@@ -124,8 +125,8 @@ class RowEvaluator:
         return Summands(terms != 0, numbers_of(terms, cache_of(self._dictionary)))
 
     def ranks(self, terms: Ids) -> npt.NDArray[np.int64]:
-        """A number per term in the order of SPARQL 1.1, section 15.1, from 0 on."""
-        return ranks(terms, self._frame())
+        """A number per term in the order of SPARQL 1.1, section 15.1, from 0 on; no two terms have the same."""
+        return total_ranks(terms, self._frame())
 
     def doubles(self, numbers: npt.NDArray[np.float64]) -> Ids:
         """The ids of doubles."""

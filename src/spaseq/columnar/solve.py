@@ -29,6 +29,7 @@ from spaseq.algebra.patterns import (
     Values,
 )
 from spaseq.algebra.scope import mentioned, pattern_expressions, sub_patterns
+from spaseq.algebra.total_order import ordered, settled
 from spaseq.columnar.aggregation import solve_group
 from spaseq.columnar.bgp import solve_bgp
 from spaseq.columnar.expressions import holds, ids, needs_events
@@ -61,15 +62,19 @@ def solve(pattern: Pattern, frame: Frame) -> Table:
         case Graph(name, inner):
             return _graph(pattern, name, inner, frame)
         case Group(inner, keys, aggregates):
-            return solve_group(solve(inner, frame), keys, aggregates, frame)
+            followed = ordered(inner)
+            members = solve(inner if followed is None else followed, frame)
+            return solve_group(members, keys, aggregates, frame, in_order=followed is not None)
         case OrderBy(inner, order):
             return sorted_rows(solve(inner, frame), order, frame)
         case Project(inner, chosen):
             return _project(inner, chosen, frame)
         case Distinct(inner):
             return distinct(solve(inner, frame))
-        case Slice(inner, offset, limit):
-            return sliced(solve(inner, frame), offset, limit)
+        case Slice(_, offset, limit):
+            sorted_ = settled(pattern)
+            assert isinstance(sorted_, Slice)
+            return sliced(solve(sorted_.pattern, frame), offset, limit)
         case IntervalJoin():
             raise AssertionError("the solutions of one graph have no interval")
         case EventMatch():

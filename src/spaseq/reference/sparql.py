@@ -218,14 +218,17 @@ class Bag:
         return self._extreme(terms)
 
     def _extreme(self, terms: list[Term]) -> Term | None:
-        """MIN or MAX: the first term whose value is extreme, so that it keeps its spelling."""
+        """MIN or MAX: a term whose value is extreme, so that it keeps its spelling; of several the first or last by their texts."""
+        choose = min if self._name == "MIN" else max
         numbers = sizes(terms)
         if numbers:
-            return self._terms[numbers.index(min(numbers) if self._name == "MIN" else max(numbers))]
+            found = [term for term, number in zip(terms, numbers, strict=True) if number == choose(numbers)]
+            return wrap(choose(found, key=str))
         store = Store()
         for number, term in enumerate(terms):
             store.add(Quad(NamedNode(f"urn:{number}"), NamedNode("urn:p"), term))
         results = store.query(f"SELECT ({self._name}(?v) AS ?r) WHERE {{ ?s ?p ?v }}")
         assert isinstance(results, QuerySolutions)
-        found = next(iter(results))["r"]
-        return next((term for term in self._terms if same_value(unwrap(term), found)), None)
+        value = next(iter(results))["r"]
+        found = [term for term in terms if same_value(term, value)]
+        return wrap(choose(found, key=str)) if found else None

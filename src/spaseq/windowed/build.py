@@ -105,7 +105,7 @@ class Anew:
 def parts_anew(query: WindowQuery, *, incremental: bool = True) -> tuple[Anew, ...]:
     """The parts of a query that no view follows."""
     builder = ViewBuilder(query, TermDictionary(), Knowledge(), incremental=incremental)
-    inner, operators = outer_operators(query)
+    inner, operators = outer_operators(query.form, query.pattern)
     builder.build(inner)
     if any(isinstance(each, OrderBy) for each in operators):
         builder.anew.append(Anew("ORDER BY", "all solutions of an evaluation are sorted"))

@@ -11,6 +11,7 @@ from spaseq.algebra.by_place import EVERYTHING
 from spaseq.algebra.event_patterns import Consumption, declared_events
 from spaseq.algebra.functions import is_volatile
 from spaseq.algebra.scope import lowered, pattern_expressions, visible
+from spaseq.algebra.total_order import settled
 from spaseq.algebra.windows import Emission, WindowQuery
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
@@ -63,7 +64,7 @@ class ContinuousQuery(Keeper):
         builder = ViewBuilder(
             query, dictionary, knowledge, incremental=incremental, tells_events=self.tells_events
         )
-        inner, operators = outer_operators(query)
+        inner, operators = outer_operators(query.form, settled(query.pattern))
         self._view = builder.build(inner)
         self.anew = tuple(builder.anew)
         self._contents, self._live, self._matches = builder.contents, builder.live, builder.matches

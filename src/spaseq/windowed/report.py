@@ -11,7 +11,7 @@ from spaseq.algebra.events import AskForm, Form
 from spaseq.algebra.expressions import Var
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import Distinct, Extend, OrderBy, OrderKey, Pattern, Project, Slice
-from spaseq.algebra.windows import Emission, WindowQuery
+from spaseq.algebra.windows import Emission
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.row_numbers import by_name, id_matrix, order_of
 from spaseq.columnar.rows import RowEvaluator
@@ -49,16 +49,16 @@ class Reported:
         return Reported(self.names, np.repeat(np.arange(len(which)), own), self.ids[rows], answers)
 
 
-def outer_operators(query: WindowQuery) -> tuple[Pattern, list[Pattern]]:
+def outer_operators(form: Form, pattern: Pattern) -> tuple[Pattern, list[Pattern]]:
     """The pattern inside ORDER BY or LIMIT and what is then done with its solutions, innermost first; nothing if neither is there.
 
     What is done then sees rows and nothing else, so a key of ORDER BY that needs more is bound inside. ASK counts solutions and
     leaves nothing to be done.
     """
     outer: list[Pattern] = []
-    current, cut = query.pattern, 0
-    if isinstance(query.form, AskForm):
-        return query.pattern, []
+    current, cut = pattern, 0
+    if isinstance(form, AskForm):
+        return pattern, []
     while isinstance(current, (Slice, Distinct, Project, OrderBy)):
         if isinstance(current, OrderBy) and any(map(_needs_windows, current.keys)):
             current = _with_bound_keys(current)
@@ -68,7 +68,7 @@ def outer_operators(query: WindowQuery) -> tuple[Pattern, list[Pattern]]:
             cut = len(outer)
         current = current.pattern
     if not cut:
-        return query.pattern, []
+        return pattern, []
     operators = outer[:cut][::-1]
     return operators[0].pattern, operators  # type: ignore[union-attr]
 

@@ -130,12 +130,15 @@ def common_key(query: IntervalQuery) -> CommonKey | str:
         found = _with_rules(places, query.rules)
         if found is not None:
             return CommonKey(name, found)
-        reason = f"no variable of the rules goes with ?{name}: it must be subject or object of {WHOLE}"
+        reason = f"?{name} has no counterpart in {WHOLE}"
     return reason or "no variable is subject or object of every triple pattern"
 
 
 ALIKE: Final = "like it, so that one occurrence would belong to two keys"
-WHOLE: Final = "every triple pattern of a rule, in the same place of those that are alike, and of all that others read of what they produce"
+WHOLE: Final = (
+    "every rule: a variable that is subject or object of all its triple patterns, in the same place of those that are alike, "
+    "and of what others read of what they produce"
+)
 
 
 def _at_every_end(pattern: Pattern) -> list[str]:

@@ -27,6 +27,7 @@ from spaseq.errors import QueryError
 from spaseq.languages.spaseq.dialect import parse
 from spaseq.languages.spaseq.query import lower
 from spaseq.planner import compile_query
+from support.speed import yardstick
 
 
 def text(sequence: str, *patterns: str, rest: str = "WITHIN 1 MINUTE", form: str = "SELECT *") -> str:
@@ -265,7 +266,7 @@ def long_query(steps: int) -> str:
 
 
 def test_sixty_steps_and_sixty_gpms_compile_in_under_a_second() -> None:
-    """The checks and rules do not grow beyond what a long query can bear."""
+    """The checks and rules do not grow beyond what a long query can bear; on a machine whose yardstick is 0.1 s."""
     query = long_query(60)
     compile_query(text("A", A))  # the grammar's table is read once for all queries
     took = []
@@ -273,4 +274,4 @@ def test_sixty_steps_and_sixty_gpms_compile_in_under_a_second() -> None:
         begun = time.process_time()
         assert len(compile_query(query).algebra.gpms) == 60
         took.append(time.process_time() - begun)
-    assert min(took) < 1
+    assert min(took) < 10 * yardstick()

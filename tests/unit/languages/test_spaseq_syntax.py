@@ -25,6 +25,7 @@ from spaseq.languages.spaseq.tree import (
     WindowClause,
 )
 from spaseq.syntax.ast import FilterClause, Group, SelectClause
+from support.speed import yardstick
 
 QUERIES = sorted((Path(__file__).parent / "queries").glob("*.spaseq"))
 
@@ -263,7 +264,7 @@ def test_a_number_with_a_sign_after_an_operand_is_an_operation() -> None:
 
 
 def test_sixty_steps_parse_fast() -> None:
-    """A sequence of 60 GPMs takes well under 0.4 s once the tables are loaded."""
+    """A sequence of 60 GPMs takes well under 0.4 s once the tables are loaded, on a machine whose yardstick is 0.1 s."""
     names = [f"G{index}" for index in range(60)]
     gpms = "\n".join(
         f"DEFINE GPM {name} ON S {{ ?c :price ?p{name} . ?c :volume ?v{name} . FILTER (?p{name} > 2 && ?v{name} < 9) }}"
@@ -276,4 +277,4 @@ def test_sixty_steps_parse_fast() -> None:
         started = process_time()
         assert len(parse(text).where) == 61
         took.append(process_time() - started)
-    assert min(took) < 0.4
+    assert min(took) < 4 * yardstick()

@@ -10,7 +10,7 @@ from spaseq.algebra.patterns import Distinct, OrderBy, OrderKey, Pattern, Projec
 from spaseq.algebra.scope import visible
 
 
-@lru_cache(maxsize=1024)
+@lru_cache
 def settled(pattern: Pattern) -> Pattern:
     """The pattern with an order in every LIMIT and OFFSET at its top: that of ORDER BY, then that of the terms, in the order of variables.
 

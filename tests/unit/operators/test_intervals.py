@@ -146,8 +146,8 @@ def test_what_two_strata_produce_counts_once() -> None:
         answers(text, ":a :edge :b .", rule_limit=1)
 
 
-def test_a_running_extreme_is_the_first_of_the_best_so_far() -> None:
-    """1 and 1.0 are equal, so the one that came first stays; an error spoils the rest of its group."""
+def test_a_running_extreme_does_not_depend_on_what_came_first() -> None:
+    """1 and 1.0 are equal, so their texts decide; an error spoils the rest of its group."""
     dictionary = TermDictionary()
     one, same, two, text = (
         dictionary.encode(term)
@@ -162,7 +162,7 @@ def test_a_running_extreme_is_the_first_of_the_best_so_far() -> None:
     groups, every = np.array([0, 0, 1, 1, 1]), np.ones(5, np.bool_)
     ids = np.array([[two], [one], [same], [one], [0]], np.int32)
     first = extremes.step(groups, ids, every, 2)
-    assert first.tolist() == [[two, two], [one, two], [same, same], [same, same], [0, 0]]
+    assert first.tolist() == [[two, two], [one, two], [same, same], [one, same], [0, 0]]
     later = extremes.step(
         np.array([0, 0, 1, 2]), np.array([[same], [text], [two], [two]], np.int32), every[:4], 3
     )

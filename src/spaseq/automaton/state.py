@@ -52,6 +52,7 @@ from spaseq.automaton.tables import (
     Tables,
 )
 from spaseq.model.budget import Budget
+from spaseq.model.ordered import each_once
 from spaseq.model.packing import Damaged, Field
 from spaseq.settings import settings
 from spaseq.temporal.instants import BEFORE_ALL
@@ -385,7 +386,9 @@ class Memory:
         """
         keys, store = self.keys, self.store
         owner = store.partials[: int(store.counts[PARTIALS]), KEY]
-        used = np.union1d(owner, others) if self.forgets_keys else np.arange(len(keys.numbers))
+        used = (
+            each_once(np.concatenate([owner, others])) if self.forgets_keys else np.arange(len(keys.numbers))
+        )
         if len(used) == len(keys.numbers):
             keys.kept = len(used)
             return None

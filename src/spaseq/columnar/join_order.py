@@ -9,6 +9,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.model.ordered import each_once
+
 GAIN: Final = 2.0
 """How many times less another order must promise to cost."""
 
@@ -25,7 +27,7 @@ class Statistics:
     @staticmethod
     def of(columns: Mapping[str, npt.NDArray[np.int32]], count: int) -> Statistics:
         """Those of some rows."""
-        return Statistics(count, {name: len(np.unique(column)) for name, column in columns.items()})
+        return Statistics(count, {name: len(each_once(column)) for name, column in columns.items()})
 
     def joined(self, other: Statistics) -> Statistics:
         """Those of a join, if values are spread evenly and those of the smaller side occur in the other."""

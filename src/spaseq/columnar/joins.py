@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from spaseq.columnar.table import Ids, Keys, Mask, Rows, SortedKeys, Table, codes, is_rising, is_sorted
+from spaseq.model.ordered import each_once
 
 
 def join(left: Table, right: Table) -> Table:
@@ -145,8 +146,8 @@ def rows_of_keys(left: Keys, known: SortedKeys) -> tuple[Rows, Rows]:
 def _parts(left: Table, right: Table, loose: Sequence[str]) -> Iterator[tuple[list[str], Rows, Rows]]:
     """Pairs of row groups that bind the same of the loose columns, with the columns both groups bind."""
     left_shape, right_shape = _shape(left, loose), _shape(right, loose)
-    for one in np.unique(left_shape):
-        for other in np.unique(right_shape):
+    for one in each_once(left_shape):
+        for other in each_once(right_shape):
             common = [name for bit, name in enumerate(loose) if int(one) & int(other) & 1 << bit]
             yield common, np.flatnonzero(left_shape == one), np.flatnonzero(right_shape == other)
 

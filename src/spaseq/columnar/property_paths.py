@@ -27,6 +27,7 @@ from spaseq.columnar.frame import Frame
 from spaseq.columnar.joins import count_of_keys, equal_rows, has_partner, rows_of_keys
 from spaseq.columnar.table import Ids, Keys, Rows, SortedKeys, Table, codes, distinct, stacked
 from spaseq.columnar.views import Edges
+from spaseq.model.ordered import each_once
 from spaseq.settings import limit_reached, settings
 
 
@@ -210,7 +211,7 @@ def _closure(seeds: Table, steps: Table) -> Table:
         _check_pairs(reached)
     if not frontier.size:
         return reached
-    starts = np.unique(_keys(frontier.events, frontier.columns["start"]))
+    starts = each_once(_keys(frontier.events, frontier.columns["start"]))
     done = reached.where(~has_partner(_keys(reached.events, reached.columns["start"]), starts))
     return stacked([done, _followed(starts, steps)])
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-import numpy as np
-
 from spaseq.model.batch import EventBatch
+from spaseq.model.ordered import each_once
 from spaseq.temporal.instants import BEFORE_ALL
 from spaseq.temporal.watermarks import Front, watermark
 
@@ -48,7 +47,7 @@ class StreamClocks:
     def see(self, batch: EventBatch) -> None:
         """Note the times of some events."""
         now = self._clock()
-        for stream in np.unique(batch.streams).tolist():
+        for stream in each_once(batch.streams).tolist():
             last = int(batch.times[batch.streams == stream].max())
             self._latest[stream] = max(self._latest[stream], last)
             self._heard[stream] = now

@@ -29,6 +29,7 @@ from spaseq.intervals.interval_rows import (
 )
 from spaseq.intervals.solution_views import SolutionView, TimeStep
 from spaseq.intervals.timed_expressions import Test
+from spaseq.model.ordered import each_once
 from spaseq.model.packing import Damaged
 from spaseq.settings import settings
 
@@ -259,7 +260,7 @@ class ConjoinedSolutions(SolutionView):
     def _statistics(self, rows: IntervalRows) -> Statistics:
         found = Statistics.of(rows.columns, len(rows))
         if self._relation is Relation.EQUALS:
-            found.values[_INTERVAL] = len(np.unique(interval_keys(rows.start, rows.end)))
+            found.values[_INTERVAL] = len(each_once(interval_keys(rows.start, rows.end)))
         return found
 
     def held(self) -> list[IntervalRows]:

@@ -23,6 +23,7 @@ from spaseq.intervals.solution_views import SolutionView, TimeStep, is_trace
 from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.intervals.traces import Occurrence, Tracer
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.ordered import each_once
 from spaseq.settings import settings
 
 _PLACES: Final = 3
@@ -101,7 +102,7 @@ class ChosenSolutions(Keeper):
         if not self._made:
             self._remake()
         waiting = dict(new)
-        instants = np.unique(
+        instants = each_once(
             np.concatenate([rows.end for rows in waiting.values()] or [np.zeros(0, np.int64)])
         )
         instants = instants[instants != NEVER_ENDED]

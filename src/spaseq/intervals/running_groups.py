@@ -26,6 +26,7 @@ from spaseq.intervals.interval_rows import (
 )
 from spaseq.intervals.running_extremes import RunningExtremes
 from spaseq.intervals.solution_views import SolutionView, TimeStep
+from spaseq.model.ordered import each_once
 from spaseq.model.packing import Damaged
 from spaseq.settings import settings
 
@@ -243,7 +244,7 @@ class GroupedSolutions(SolutionView):
         begins[1:] = groups[1:] != groups[:-1]
         number = np.cumsum(begins) - 1
         # Running minima of all groups at once: a later group's numbers are all less than an earlier one's.
-        ranked = np.unique(np.concatenate([start, self._start[groups]]))
+        ranked = each_once(np.concatenate([start, self._start[groups]]))
         rank = np.minimum(np.searchsorted(ranked, start), np.searchsorted(ranked, self._start[groups]))
         least = np.minimum.accumulate(rank - number * len(ranked)) + number * len(ranked)
         found: Longs = ranked[least]

@@ -12,6 +12,7 @@ from spaseq.intervals.interval_rows import Ids, IntervalRows
 from spaseq.intervals.solution_views import TRACE, SolutionView, TimeStep, is_trace
 from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.intervals.walks import FROM, TO
+from spaseq.model.ordered import each_once
 
 Occurrence = tuple[int, int, int, int, int]
 """The ids of a triple, its start and its end."""
@@ -57,7 +58,7 @@ class Tracer:
     def occurrences(self, rows: IntervalRows) -> set[Occurrence]:
         """All that some rows are made of."""
         columns = [column for name, column in rows.columns.items() if is_trace(name)]
-        numbers = {number for column in columns for number in np.unique(column).tolist()}
+        numbers = {number for column in columns for number in each_once(column).tolist()}
         return {self._known[one - 1] for number in numbers for one in self._single(number)}
 
 

@@ -53,6 +53,7 @@ from spaseq.intervals.timed_expressions import Test, TimedEvaluator
 from spaseq.intervals.traces import TracedWalkView, Tracer
 from spaseq.intervals.walks import FROM, TO, WalkView
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.ordered import each_once
 
 _HIDDEN: Final = ("#", "_:")
 """How the names of columns begin that are no variables of a solution."""
@@ -328,7 +329,7 @@ class TripleBuilder(ABC):
             if not active.names:
                 return {}, 0
             table = self._evaluator.rows.over_knowledge(graph, active)
-            every = np.unique(np.concatenate([table.columns["s"], table.columns["o"]])).astype(np.int32)
+            every = each_once(np.concatenate([table.columns["s"], table.columns["o"]])).astype(np.int32)
             return dict.fromkeys(names, every), len(every)
 
         return TimelessView(names, frozenset(names), terms)

@@ -91,7 +91,9 @@ class Clues:
             return 0
         import numpy as np
 
-        return len(self._inside) - len(np.unique(np.frombuffer(self._inside, np.int64)))
+        from spaseq.model.ordered import each_once
+
+        return len(self._inside) - len(each_once(np.frombuffer(self._inside, np.int64)))
 
     def __bool__(self) -> bool:
         return bool(self.timeless or self.graphless or self.repeated)

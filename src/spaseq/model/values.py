@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.ordered import each_once
 from spaseq.model.terms import term_of
 from spaseq.settings import settings
 from spaseq.temporal.instants import INTEGER_RANGES, XSD, parse_date, parse_date_time
@@ -282,7 +283,7 @@ class ValueColumns:
             pending = np.flatnonzero(self.kind[: self._done] == Kind.PENDING)
             self._pending = False
         else:
-            pending = np.unique(needed[self.kind[needed] == Kind.PENDING])
+            pending = each_once(needed[self.kind[needed] == Kind.PENDING])
         for known in pending.tolist():
             self._set(known, value_of(self.dictionary.ntriples(known)))
 

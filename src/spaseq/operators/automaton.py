@@ -27,6 +27,7 @@ from spaseq.automaton.tables import (
 )
 from spaseq.columnar.kernels.cache import cache_of
 from spaseq.model.mappings import MappingTable
+from spaseq.model.ordered import each_once
 from spaseq.operators import automaton_state
 from spaseq.operators.answers import Answers, skipping
 from spaseq.operators.automaton_answers import answer_columns
@@ -203,7 +204,9 @@ class AutomatonOperator:
         """Drop the partitions in which, after a sweep, nothing waits, nor a conjunction of the open instant."""
         answers = self.held.answers
         ranks = None if answers is None else answers.ranks
-        used = self.assembler.open_keys if ranks is None else np.union1d(self.assembler.open_keys, ranks.keys)
+        used = self.assembler.open_keys
+        if ranks is not None:
+            used = each_once(np.concatenate([used, ranks.keys]))
         numbers = self.stage.memory.forget_keys(used)
         if numbers is None:
             return
@@ -242,7 +245,7 @@ class AutomatonOperator:
             *(part.events for part in self.assembler.open.values()),
         ]
         used = np.concatenate([part.ravel() for part in parts])
-        return np.unique(used[used >= 0])
+        return each_once(used[used >= 0])
 
     def live_ids(self) -> Longs:
         """Every term id that runs, partitions, the open instant and held answers mention."""
@@ -250,7 +253,7 @@ class AutomatonOperator:
         parts = [store.slots[: int(store.counts[0]), : self.id_slots], self._constants]
         parts += [part.slots for part in self.assembler.open.values()]
         parts += [keys.values[: len(keys.numbers)], *self.held.ids()]
-        return np.unique(np.concatenate([part.ravel() for part in parts])).astype(np.int64)
+        return each_once(np.concatenate([part.ravel() for part in parts])).astype(np.int64)
 
     def remap(self, mapping: Ints) -> None:
         """Follow a compaction of the dictionary (old id to new id)."""

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.matches import event_digest
+from spaseq.model.ordered import each_once
 from spaseq.model.packing import INSTANT, LARGEST, Damaged, Field, check_arrays, whole_number
 from spaseq.operators.state import State
 
@@ -154,7 +155,7 @@ def digests_of(
     first, last = batch.offsets[events].tolist(), batch.offsets[events + 1].tolist()
     rows = np.concatenate([np.zeros(0, np.int64), *map(np.arange, first, last)])
     columns = [column[rows] for column in (batch.subjects, batch.predicates, batch.objects)]
-    texts = {known: dictionary.ntriples(known) for known in np.unique(np.concatenate(columns)).tolist()}
+    texts = {known: dictionary.ntriples(known) for known in each_once(np.concatenate(columns)).tolist()}
     lines = [
         f"{texts[subject]} {texts[predicate]} {texts[value]}"
         for subject, predicate, value in zip(*(column.tolist() for column in columns), strict=True)

@@ -22,6 +22,7 @@ from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.model.matches import Match, Numbering, match_identity
+from spaseq.model.ordered import each_once
 from spaseq.model.packing import LARGEST, LONG, Field, check_arrays, whole_number
 from spaseq.operators.answers import Answers, answer_keys, distinct, first_only, matches
 from spaseq.operators.event_log import EventLog
@@ -173,7 +174,7 @@ class Machine:
             self.mapped[name] = self.mapped.get(name, 0) + len(table)
         taken = NONE
         if self.events.with_digests:
-            taken = np.unique(np.concatenate([NONE, *(table.events for table in tables.values())]))
+            taken = each_once(np.concatenate([NONE, *(table.events for table in tables.values())]))
         serials = self.events.append(batch, taken, self.dictionary, self.program.streams)
         yield from self.step_tables(tables, batch.times, serials, self._partition(batch, tables), now)
 

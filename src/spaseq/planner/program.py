@@ -33,6 +33,7 @@ from spaseq.columnar.views import Views
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.model.ordered import among, each_once
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.settings import limit_reached, settings
 
@@ -323,7 +324,7 @@ def _promising(
         instants = [batch.times[tables[other].events] for other in others]
         together = np.ones(len(batch), np.bool_)
         for times in instants:
-            together &= np.isin(batch.times, times)
+            together &= among(batch.times, times)
         hopeful |= together
     return hopeful if own is None else own & hopeful
 
@@ -388,5 +389,5 @@ def _key_values(
                 pairs.append((table.events << 32) | table.column(name))
     distinct = np.concatenate(pairs)
     if not (distinct[1:] > distinct[:-1]).all():  # one table, a value per event: they ascend already
-        distinct = np.unique(distinct)
+        distinct = each_once(distinct)
     return distinct >> 32, distinct.astype(np.int32)

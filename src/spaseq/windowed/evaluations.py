@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from spaseq.algebra.windows import ReportPolicy, StreamWindow, Trigger, Unit
 from spaseq.columnar.keeping import Keeper
+from spaseq.model.ordered import each_once
 from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.instants import (
@@ -342,7 +343,7 @@ class Evaluations(Keeper):
             for number, window in enumerate(self._windows)
             if window.counted is not None
         }
-        single = np.unique(np.concatenate([NOTHING, *(at for at, _ in counted.values())]))
+        single = each_once(np.concatenate([NOTHING, *(at for at, _ in counted.values())]))
         return _Due(_some([each.cut(done) for each in found]), single, done, counted)
 
     def _decided(self, window: WindowRanges, instants: Steps) -> int:
@@ -385,7 +386,7 @@ class Evaluations(Keeper):
         if sum(map(len, due.stepped)) <= settings().listed_evaluations:
             instants = due.single
             if due.stepped:
-                instants = np.unique(np.concatenate([instants, *(each.listed() for each in due.stepped)]))
+                instants = each_once(np.concatenate([instants, *(each.listed() for each in due.stepped)]))
             yield self._kept(self._period(due, instants))
             return
         period = self._kept(self._turning(due))
@@ -407,7 +408,7 @@ class Evaluations(Keeper):
             return np.column_stack([end for both in ranges for end in both])
 
         found = [each.at(turning(len(each), partial(contents, each))) for each in due.stepped]
-        period = self._period(due, np.unique(np.concatenate([due.single, *found])))
+        period = self._period(due, each_once(np.concatenate([due.single, *found])))
         last = max(each.first + (len(each) - 1) * each.step for each in due.stepped)
         ends = np.append(period.instants[1:], max(last, int(period.instants[-1])) + 1)
         return replace(period, repeats=Repeats(due.stepped, ends))

@@ -20,6 +20,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import by_name
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.model.ordered import each_once
 from spaseq.model.packing import Damaged
 from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
@@ -159,7 +160,7 @@ class MatchView(View):
         for first, end in self._portions(newest.key[last]):
             mine, when = last[first:end], at[first:end]
             selection, leaves = self._sources.selection(
-                np.unique(newest.key[mine]), period, None if self._overtakers else mine
+                each_once(newest.key[mine]), period, None if self._overtakers else mine
             )
             used = np.full((len(mine), len(leaves)), -1, np.intp)
             used[:, -1] = np.searchsorted(leaves[-1].rows, mine)
@@ -222,7 +223,7 @@ class MatchView(View):
                 leave = period.leaving(window, contents.position[rows])
                 pairs.append(contents.key[rows] * len(period) + leave)
             contents.seen, contents.left = max(contents.seen, int(high[-1])), max(contents.left, int(low[-1]))
-        every = np.unique(np.concatenate(pairs))
+        every = each_once(np.concatenate(pairs))
         return every // len(period), every % len(period)
 
     def _choosing(self, keys: Longs, at: Longs, period: Period) -> _Solutions:
@@ -292,7 +293,7 @@ class MatchView(View):
 
     def _evaluated(self, keys: Longs, at: Longs, period: Period) -> tuple[Composites, list[Candidates]]:
         """The solutions for some keys, each at one evaluation, in every way to make one; and what they were chosen from."""
-        selection, leaves = self._sources.selection(np.unique(keys), period)
+        selection, leaves = self._sources.selection(each_once(keys), period)
         return selection.solutions(self._placed, self._contexts(keys, at)), leaves
 
     def _contexts(self, keys: Longs, at: Longs) -> Contexts:
@@ -319,7 +320,7 @@ class MatchView(View):
         """The serial numbers of the events that solutions may tell."""
         if self._traced:
             yield from (each.event[: len(each)] for each in self._sources.contents)
-            for trace in np.unique(self._last_ids[:, -1]):
+            for trace in each_once(self._last_ids[:, -1]):
                 found = trace_events(self._dictionary.ntriples(int(trace)))
                 yield np.array([serial for _, serial in found], np.int64)
 

@@ -18,6 +18,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import RowNumbers, id_matrix
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.model.ordered import each_once
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Arrived, Period
 from spaseq.windowed.event_contents import Candidates, EventContents
@@ -145,7 +146,7 @@ class EventSources(Keeper):
             contents.add(ids, triples, position, number, start, end, key)
             if each.graphs is not None:
                 each.graphs.arrive(tables, events, table.events)
-                self._judge(each, np.unique(number))
+                self._judge(each, each_once(number))
 
     def _judge(self, source: EventSource, events: Longs) -> None:
         """Look which solutions of some events satisfy EXISTS over what is left of them."""
@@ -188,7 +189,7 @@ class EventSources(Keeper):
         """Take away what solutions used, and what else is made of the same triples of the same events (semantics 4.5)."""
         used: dict[int, list[tuple[Longs, Ids]]] = {}
         for at, (leaf, candidates) in enumerate(zip(self.leaves, leaves, strict=True)):
-            rows = np.unique(found.used[:, at])
+            rows = each_once(found.used[:, at])
             rows = candidates.rows[rows[rows >= 0]]
             for first in range(0, leaf.contents.triples.shape[1], 3):
                 triples = leaf.contents.triples[rows, first : first + 3]
@@ -199,7 +200,7 @@ class EventSources(Keeper):
                 continue
             event = np.concatenate([each for each, _ in several])
             triples = np.concatenate([each for _, each in several])
-            events = np.unique(event)
+            events = each_once(event)
             source.contents.consume(events, event, triples)
             if source.graphs is not None:
                 source.graphs.consume(events, event, triples)

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.ordered import each_once
 from spaseq.operators.term_texts import texts_of
 
 Ints = npt.NDArray[np.int32]
@@ -108,7 +109,7 @@ class KeyHashes:
             room = max(size, 2 * len(self._known))
             self._hashes, self._known = _grown(self._hashes, room), _grown(self._known, room)
             self._known[0] = True
-        fresh = np.unique(ids[~self._known[ids]])
+        fresh = each_once(ids[~self._known[ids]])
         if len(fresh):
             texts = texts_of(self._dictionary, fresh).to_pylist()
             # Labels of blank nodes depend on the worker, so all of them are one key.

@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.model.ordered import each_once
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program
 from spaseq.settings import settings
@@ -99,7 +100,7 @@ class Routing:
         rows, stretches = self._stretches(times)
         known, which = np.unique(stretches, return_inverse=True)
         groups = np.arange(self.groups, dtype=np.uint64)
-        buckets = [np.unique(self._bucket(groups, np.full(self.groups, each))) for each in known.tolist()]
+        buckets = [each_once(self._bucket(groups, np.full(self.groups, each))) for each in known.tolist()]
         count = np.array([len(each) for each in buckets], np.int64)
         first = (np.cumsum(count) - count)[which]
         nth = _counted(count[which])

@@ -17,6 +17,7 @@ from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.mappings import MappingTable
+from spaseq.model.ordered import each_once
 from spaseq.operators.event_log import digests_of
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import match_gpms, match_keys
@@ -77,7 +78,7 @@ class Mapper:
 
     def concerned(self, batch: EventBatch) -> list[int]:
         """The queries that declare one of a batch's streams."""
-        streams = np.unique(batch.streams).tolist()
+        streams = each_once(batch.streams).tolist()
         return sorted({number for stream in streams for number in self._readers[stream]})
 
     def blocks(
@@ -155,7 +156,7 @@ class Mapper:
         targets = routing.targets(hashes, times[event])
         pairs = _Piece(targets.bucket, targets.row, event[targets.row])
         size = len(times)
-        present = np.unique(pairs.event * routing.buckets + pairs.bucket)  # by event
+        present = each_once(pairs.event * routing.buckets + pairs.bucket)  # by event
         spread = np.bincount(present // routing.buckets, minlength=size)
         ends = np.cumsum(spread)
         rows = []
@@ -331,7 +332,7 @@ class _ByBucket:
         place = np.empty(len(order), np.int64)
         place[order] = np.cumsum(fresh) - 1
         home, kept = bucket[order][fresh], event[order][fresh]
-        buckets = np.unique(home)
+        buckets = each_once(home)
         begins = np.searchsorted(home, buckets)
         moved, ends, at = [], [], 0
         for piece in parts:

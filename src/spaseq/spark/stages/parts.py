@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from spaseq.model.ordered import each_once
 from spaseq.model.packing import Damaged
 from spaseq.planner.distribution import RouteUnit
 from spaseq.spark.job import Task
@@ -106,17 +107,17 @@ def divided(
 
     if task.routing.unit is RouteUnit.PARTITION:
         pairs = places(ids[block.pairs.terms])
-        for number in np.unique(pairs).tolist():
+        for number in each_once(pairs).tolist():
             own = replace(block, pairs=_taken(block.pairs, pairs == number))
-            yield parts[number], own.take(np.unique(own.pairs.event))
+            yield parts[number], own.take(each_once(own.pairs.event))
         return
     rows = []
     for gpm, columns in zip(block.gpms, task.columns, strict=True):
         wanted = [columns.index(name) for name in task.routing.variables]
         rows.append(places(ids[gpm.terms[:, wanted]]))
-    for number in np.unique(np.concatenate(rows)).tolist():
+    for number in each_once(np.concatenate(rows)).tolist():
         gpms = tuple(_taken(gpm, place == number) for gpm, place in zip(block.gpms, rows, strict=True))
-        events = np.unique(np.concatenate([gpm.event for gpm in gpms]))
+        events = each_once(np.concatenate([gpm.event for gpm in gpms]))
         yield parts[number], replace(block, gpms=gpms).take(events)
 
 

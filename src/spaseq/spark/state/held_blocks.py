@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from spaseq.model.ordered import each_once
 from spaseq.model.packing import INSTANT, Arrays, Damaged, Field, check_arrays
 from spaseq.operators.saved_state import pack, unpack
 from spaseq.operators.term_texts import packed_terms, unpacked_terms
@@ -38,7 +39,7 @@ def save_block(block: Block) -> bytes:
     if len(block.starts):
         arrays["starts"] = block.starts
     if block.ticks:
-        arrays["ticks"] = np.unique(np.concatenate(block.ticks))
+        arrays["ticks"] = each_once(np.concatenate(block.ticks))
     return pack({}, arrays)
 
 

@@ -213,7 +213,9 @@ class Settings:
     part_bytes_most: int = _threshold(1 << 27, 300, "the largest part of a file that a task reads")
     scheduled_part_bytes: int = _threshold(1 << 26, 300, "the same for finite runs with a checkpoint")
     micro_batch_bytes: int = _threshold(1 << 29, 400, "bytes per core of a micro-batch of such a run")
-    task_chunk_bytes: int = _threshold(1 << 26, 97, "bytes that a task reads at a time")
+    task_chunk_bytes: int = _threshold(
+        5 << 24, 97, "bytes that a task reads at a time: a part and what its last event has beyond it"
+    )
     stepped_rows: int = _threshold(50_000, 3, "rows that wait in a bucket before the automaton takes a step")
     narrowed_rows: int = _threshold(
         16, 1, "rows from which columns of saved state take as few bytes as their numbers need"
@@ -256,6 +258,9 @@ class Settings:
     )
     warm_buckets: int = _threshold(
         64, 1, "buckets whose state a worker keeps from one micro-batch to the next"
+    )
+    shared_instants: int = _threshold(
+        1 << 22, 5, "instants of other keys that the buckets of a worker share, decoded once"
     )
     arrow_rows: int = _threshold(10_000, 3, "rows that Java hands to a worker at a time")
     cached_instants: int = _threshold(1 << 18, 2, "timestamps of rows whose instant is kept")

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from spaseq.model.packing import Damaged
+from spaseq.settings import changed_settings
 from spaseq.spark.shuffle.blocks import (
     Block,
     IncompatibleBlock,
@@ -163,6 +164,19 @@ def test_irregular_instants_survive() -> None:
         instants = np.unique(chance.integers(-most, most, 500))
         assert decode_instants(encode_instants(instants)).tolist() == instants.tolist()
     assert decode_instants(encode_instants(np.array([-5]))).tolist() == [-5]
+
+
+def test_buckets_share_the_instants_they_are_told() -> None:
+    """A task tells every bucket the same ones; a process decodes them once, and forgets what was long not asked for."""
+    with changed_settings(shared_instants=10):
+        told = [encode_instants(np.arange(first, first + 4)) for first in (0, 100, 200)]
+        first, second = (decode_instants(data) for data in told[:2])
+        assert decode_instants(memoryview(bytes(told[0]))) is first
+        assert not first.flags.writeable
+        decode_instants(told[2])
+        assert decode_instants(told[0]) is first
+        assert decode_instants(told[1]) is not second
+        assert decode_instants(told[1]).tolist() == second.tolist()
 
 
 def test_blocks_side_by_side_keep_their_own_terms() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -18,7 +19,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from spaseq.errors import SpaseqError
+from spaseq.model.ordered import among, each_once
 from spaseq.operators.term_texts import packed_terms
+from spaseq.settings import settings
 from spaseq.temporal.instants import BEFORE_ALL, FOREVER
 
 Longs = npt.NDArray[np.int64]
@@ -123,8 +126,8 @@ class Block:
         """
         if not self.ticks:
             return self
-        ticks = self._separating() if separating else np.unique(np.concatenate(self.ticks))
-        ticks = ticks[~np.isin(ticks, self.times)]
+        ticks = self._separating() if separating else each_once(np.concatenate(self.ticks))
+        ticks = ticks[~among(ticks, self.times)]
         nothing = np.zeros(len(ticks), np.int64)
         # Without events of its own a block does not say whether events have names and digests; what is too much is not read.
         named, digested = (len(column) == len(self) for column in (self.names, self.digests))
@@ -141,15 +144,17 @@ class Block:
         )
 
     def _separating(self) -> Longs:
-        present = np.unique(self.times)
+        present = each_once(self.times)
         bounds = np.concatenate([np.array([BEFORE_ALL]), present])
         nearest = np.full(len(bounds), FOREVER)
         for part in self.ticks:
-            at = np.searchsorted(part, bounds, "right")
-            later = np.where(at < len(part), part[np.minimum(at, len(part) - 1)], FOREVER)
-            nearest = np.minimum(nearest, later)
+            # Only the bounds within a part are looked up in it: parts are many, and seldom at the same time.
+            begin, end = np.searchsorted(bounds, (part[0], part[-1])).tolist()
+            later = part[np.searchsorted(part, bounds[begin:end], "right")]
+            nearest[:begin] = np.minimum(nearest[:begin], part[0])
+            nearest[begin:end] = np.minimum(nearest[begin:end], later)
         between = nearest[nearest < np.append(present, FOREVER)]
-        return np.unique(np.append(between, max(part[-1] for part in self.ticks)))
+        return each_once(np.append(between, max(part[-1] for part in self.ticks)))
 
     def in_order(self) -> Block:
         """By time, then by the order of the stream declarations, then by arrival (semantics 1.8)."""
@@ -158,7 +163,7 @@ class Block:
     def compact(self) -> Block:
         """The same rows with only the terms they mention."""
         parts = [self.names, self.pairs.terms.ravel(), *(rows.terms.ravel() for rows in self.gpms)]
-        used = np.unique(np.concatenate(parts))
+        used = each_once(np.concatenate(parts))
         used = used[used > 0]
         if len(used) == len(self.terms):
             return self
@@ -361,8 +366,31 @@ def encode_instants(instants: Longs) -> bytes:
 
 
 def decode_instants(data: bytes | memoryview) -> Longs:
-    """The instants that `encode_instants` wrote."""
-    first, unit, width = np.frombuffer(data, np.int64, 3).tolist()
-    steps = np.frombuffer(zlib.decompress(data[24:]), f"<u{width}").astype(np.int64)
-    found: Longs = first + unit * np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
-    return found
+    """The instants that `encode_instants` wrote; others may have the same array."""
+    return _shared.decoded(bytes(data))
+
+
+class _SharedInstants:
+    """The instants that this process decoded last: a task tells all buckets the same ones."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[bytes, Longs] = OrderedDict()
+        self._count = 0
+
+    def decoded(self, data: bytes) -> Longs:
+        found = self._known.get(data)
+        if found is not None:
+            self._known.move_to_end(data)
+            return found
+        first, unit, width = np.frombuffer(data, np.int64, 3).tolist()
+        steps = np.frombuffer(zlib.decompress(data[24:]), f"<u{width}").astype(np.int64)
+        made: Longs = first + unit * np.concatenate([np.zeros(1, np.int64), np.cumsum(steps)])
+        made.flags.writeable = False
+        self._known[data] = made
+        self._count += len(made)
+        while self._count > settings().shared_instants:
+            self._count -= len(self._known.popitem(last=False)[1])
+        return made
+
+
+_shared: Final = _SharedInstants()

@@ -37,10 +37,19 @@ from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.scope import expression_variables, lowered, mentioned
 from spaseq.columnar.frame import Frame
 from spaseq.columnar.joins import equal_rows, key_pair
+from spaseq.columnar.kernels.cache import NumberColumns
 from spaseq.columnar.kernels.compare import ERROR, FALSE, TRUE, Truth, by_sign, compare, negated, truth_of
 from spaseq.columnar.kernels.exact import arithmetic, signed
 from spaseq.columnar.kernels.function_table import kernel
-from spaseq.columnar.kernels.numbers import Numbers, combine, difference, encode_numbers, negative, numbers_of
+from spaseq.columnar.kernels.numbers import (
+    Numbers,
+    combine,
+    constant_number,
+    difference,
+    encode_numbers,
+    negative,
+    numbers_of,
+)
 from spaseq.columnar.table import Ids, Mask, Table, codes
 from spaseq.columnar.views import NEVER
 from spaseq.model.values import Kind
@@ -223,7 +232,33 @@ def _computed(expression: Arithmetic | Unary, table: Table, frame: Frame) -> Ids
 
 def numbers(expression: Expression, table: Table, frame: Frame) -> Numbers:
     """An expression as a column of numbers; what is no number there is left unknown."""
+    if isinstance(expression, (Arithmetic, Unary)) and (name := _only_variable(expression)) is not None:
+        # The rows of a join repeat the terms of either side.
+        def settle(terms: Ids) -> NumberColumns:
+            return _numbers(expression, Table(None, {name: terms}, len(terms)), frame).columns
+
+        column = _variable(name, table, frame)
+        return Numbers(*frame.functions.numbers(expression, column, settle))
+    return _numbers(expression, table, frame)
+
+
+def _only_variable(expression: Expression) -> str | None:
+    """The variable of an expression of numbers that has no other; None for all other expressions."""
     match expression:
+        case (
+            Arithmetic(_, Constant(), operand)
+            | Arithmetic(_, operand, Constant())
+            | Unary("-" | "+", operand)
+        ):
+            return operand.name if isinstance(operand, Var) else _only_variable(operand)
+        case _:
+            return None
+
+
+def _numbers(expression: Expression, table: Table, frame: Frame) -> Numbers:
+    match expression:
+        case Constant(term):
+            return constant_number(frame.constant(term), table.size, frame.functions)
         case Arithmetic(op, left, right):
             return combine(op, numbers(left, table, frame), numbers(right, table, frame))
         case Unary("-", operand):

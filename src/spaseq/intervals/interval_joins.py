@@ -137,20 +137,24 @@ class Matching:
     def _merged(
         self, rows: IntervalRows, table: IntervalTable, asked: Rows, other: Rows, *, left: bool
     ) -> tuple[Rows, IntervalRows]:
-        start, end = rows.start[asked], rows.end[asked]
-        their_start, their_end = table.start[other], table.end[other]
-        fits = np.ones(len(asked), np.bool_)
-        if self.equal:
-            fits &= (start == their_start) & (end == their_end) & (start <= end)
-        elif self._before:
-            first, second = (end, their_start) if left else (their_end, start)
-            fits &= (first < second) & (start <= end) & (their_start <= their_end)
-        start, end = np.minimum(start, their_start), np.maximum(end, their_end)
+        fits = self._compatible(rows, table, asked, other)
+        if self._before and not left:
+            # They were found among rows that end before this one starts, so they also start before it.
+            start, end = table.start[other], rows.end[asked]
+            if not (timed := rows.timed).all():
+                fits &= timed[asked]
+        else:
+            start, end = rows.start[asked], rows.end[asked]
+            their_start, their_end = table.start[other], table.end[other]
+            if self.equal:
+                fits &= (start == their_start) & (end == their_end) & (start <= end)
+            elif self._before:
+                fits &= (end < their_start) & (start <= end) & (their_start <= their_end)
+            start, end = np.minimum(start, their_start), np.maximum(end, their_end)
         if self._longest is not None:
             fits &= end - start <= self._longest
             if self._ended:  # the bound is a filter of the optional part: an error without time
                 fits &= start <= end
-        fits &= self._compatible(rows, table, asked, other)
         kept = np.flatnonzero(fits)
         for test in self.tests:
             if not len(kept):
@@ -173,6 +177,8 @@ class Matching:
 
     def _compatible(self, rows: IntervalRows, table: IntervalTable, asked: Rows, other: Rows) -> Mask:
         fits = np.ones(len(asked), np.bool_)
+        if not self._loose and not self._overlapping:
+            return fits
         overlaps = np.full(len(asked), not self._overlapping)
         for name in self._loose:
             mine, theirs = rows.columns[name][asked], table.ids[other, table.names.index(name)]

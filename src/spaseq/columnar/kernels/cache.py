@@ -17,7 +17,8 @@ from spaseq.algebra.expressions import Term
 from spaseq.columnar.kernels.spelling import decimal_parts
 from spaseq.columnar.table import Ids, codes
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.values import ValueColumns
+from spaseq.model.ordered import each_once
+from spaseq.model.values import Kind, ValueColumns
 from spaseq.settings import settings
 
 RowFunction = Callable[[Sequence[tuple[Term, ...]]], Iterable[Term | None]]
@@ -25,18 +26,21 @@ RowFunction = Callable[[Sequence[tuple[Term, ...]]], Iterable[Term | None]]
 
 _UNKNOWN: Final = -1
 _PENDING: Final = np.uint8(255)
+_DOUBLE: Final = np.uint8(Kind.DOUBLE)
 
-NumberColumns = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64]]
+NumberColumns = tuple[
+    npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.float64]
+]
 Settle = Callable[[Ids], NumberColumns]
-"""Gives the kinds, mantissas and scales of some terms."""
+"""Gives the kinds, mantissas, scales and doubles of some terms, or of what is computed of each."""
 
 
 class FunctionCache:
     """The value columns of a dictionary and what functions made of its terms."""
 
     __slots__ = (
-        "_combined", "_constants", "_dictionary", "_generation", "_kinds", "_mantissas", "_scales", "_single", "_tests",
-        "empty", "false", "true", "values",
+        "_combined", "_constants", "_dictionary", "_generation", "_numbers", "_single", "_tests", "empty", "false",
+        "true", "values",
     )  # fmt: skip
 
     def __init__(self, dictionary: TermDictionary) -> None:
@@ -49,9 +53,7 @@ class FunctionCache:
         self.true = self._dictionary.encode(Literal(True))
         self.false = self._dictionary.encode(Literal(False))
         self.empty = self._dictionary.encode(Literal(""))
-        self._kinds: npt.NDArray[np.uint8] = np.zeros(0, dtype=np.uint8)
-        self._mantissas: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._scales: npt.NDArray[np.int8] = np.zeros(0, dtype=np.int8)
+        self._numbers: dict[Hashable, _NumberTable] = {}
         self._single: dict[Hashable, Ids] = {}
         self._constants: dict[Term, int] = {}
         self._tests: dict[Hashable, npt.NDArray[np.int8]] = {}
@@ -84,20 +86,12 @@ class FunctionCache:
         found = np.array(parts, np.int64).reshape(-1, 2)
         return found[:, 0], found[:, 1]
 
-    def numbers(self, ids: Ids, settle: Settle) -> NumberColumns:
-        """Kinds, mantissas and scales of numbers, settled once per term."""
-        needed = len(self._dictionary) + 1
-        if len(self._kinds) < needed:
-            room = (0, _room(needed, self._kinds) - len(self._kinds))
-            self._kinds = np.pad(self._kinds, room, constant_values=_PENDING)
-            self._mantissas, self._scales = np.pad(self._mantissas, room), np.pad(self._scales, room)
-        kinds = self._kinds[ids]
-        pending = kinds == _PENDING
-        if pending.any():
-            fresh = np.unique(ids[pending])
-            self._kinds[fresh], self._mantissas[fresh], self._scales[fresh] = settle(fresh)
-            kinds = self._kinds[ids]
-        return kinds, self._mantissas[ids], self._scales[ids].astype(np.int64)
+    def numbers(self, key: Hashable, ids: Ids, settle: Settle) -> NumberColumns:
+        """Numbers as columns, settled once per term; ``key`` names what is computed of the terms, None their own values."""
+        table = self._numbers.get(key)
+        if table is None:
+            table = self._numbers[key] = _NumberTable()
+        return table.numbers(ids, len(self._dictionary) + 1, settle)
 
     def apply(self, key: Hashable, function: RowFunction, columns: Sequence[Ids], size: int) -> Ids:
         """The function on every row of the columns; unbound in, unbound out.
@@ -143,7 +137,7 @@ class FunctionCache:
         answers: Ids = known[column]
         missing = answers == _UNKNOWN
         if missing.any():
-            fresh = np.unique(column[missing])
+            fresh = each_once(column[missing])
             known[fresh] = self._encoded(function([(term,) for term in self._dictionary.decode_many(fresh)]))
             answers = known[column]
         return answers
@@ -166,6 +160,37 @@ class FunctionCache:
     def _encoded(self, terms: Iterable[Term | None]) -> list[int]:
         encode = self._dictionary.encode
         return [0 if term is None else encode(term) for term in terms]
+
+
+class _NumberTable:
+    """For every term a number: its own value, or what an expression makes of it."""
+
+    __slots__ = ("_doubles", "_kinds", "_mantissas", "_rounded", "_scales")
+
+    def __init__(self) -> None:
+        self._kinds: npt.NDArray[np.uint8] = np.zeros(0, np.uint8)
+        self._mantissas: npt.NDArray[np.int64] = np.zeros(0, np.int64)
+        self._scales: npt.NDArray[np.int8] = np.zeros(0, np.int8)
+        self._doubles: npt.NDArray[np.float64] = np.zeros(0, np.float64)
+        self._rounded = False
+        """Whether a term was a double; else doubles mean nothing."""
+
+    def numbers(self, ids: Ids, needed: int, settle: Settle) -> NumberColumns:
+        if len(self._kinds) < needed:
+            room = (0, _room(needed, self._kinds) - len(self._kinds))
+            self._kinds = np.pad(self._kinds, room, constant_values=_PENDING)
+            self._mantissas, self._scales = np.pad(self._mantissas, room), np.pad(self._scales, room)
+            self._doubles = np.pad(self._doubles, room)
+        kinds = self._kinds[ids]
+        pending = kinds == _PENDING
+        if pending.any():
+            fresh = each_once(ids[pending])
+            kind, self._mantissas[fresh], self._scales[fresh], self._doubles[fresh] = settle(fresh)
+            self._kinds[fresh] = kind
+            self._rounded |= bool((kind == _DOUBLE).any())
+            kinds = self._kinds[ids]
+        doubles = self._doubles[ids] if self._rounded else np.broadcast_to(self._doubles[0], len(ids))
+        return kinds, self._mantissas[ids], self._scales[ids].astype(np.int64), doubles
 
 
 def cache_of(dictionary: TermDictionary) -> FunctionCache:

@@ -46,6 +46,11 @@ class Numbers:
     double: Doubles
 
     @property
+    def columns(self) -> NumberColumns:
+        """The columns in the order of the fields."""
+        return self.kind, self.mantissa, self.scale, self.double
+
+    @property
     def known(self) -> Mask:
         """The rows that are decided here."""
         return np.not_equal(self.kind, 0)
@@ -53,14 +58,23 @@ class Numbers:
 
 def numbers_of(ids: Ids, cache: FunctionCache) -> Numbers:
     """The numbers of terms."""
-    values = cache.values.extend(ids)
-    kind, mantissa, scale = cache.numbers(ids, lambda fresh: _settled(fresh, cache))
-    return Numbers(kind, mantissa, scale, values.number[ids])
+    return Numbers(*cache.numbers(None, ids, lambda fresh: _settled(fresh, cache)))
+
+
+def constant_number(term: int, count: int, cache: FunctionCache) -> Numbers:
+    """The number of one term, so many times."""
+    one = numbers_of(np.array([term], np.int32), cache)
+    return Numbers(
+        np.broadcast_to(one.kind, count),
+        np.broadcast_to(one.mantissa, count),
+        np.broadcast_to(one.scale, count),
+        np.broadcast_to(one.double, count),
+    )
 
 
 def _settled(ids: Ids, cache: FunctionCache) -> NumberColumns:
-    """Kinds, mantissas and scales of terms; mantissas and scales are zero where they mean nothing."""
-    values = cache.values
+    """The numbers of terms; mantissas and scales are zero where they mean nothing."""
+    values = cache.values.extend(ids)
     kind = values.kind[ids]
     mantissa, scale = np.zeros(len(ids), dtype=np.int64), np.zeros(len(ids), dtype=np.int64)
     whole = kind == _INTEGER
@@ -75,7 +89,7 @@ def _settled(ids: Ids, cache: FunctionCache) -> NumberColumns:
     doubles = (kind == _DOUBLE) & np.isfinite(values.number[ids])
     kind = np.where(kept | doubles, kind, np.uint8(0))
     exact = (kind != 0) & (kind <= _DECIMAL)
-    return kind, np.where(exact, mantissa, 0), np.where(exact, scale, 0)
+    return kind, np.where(exact, mantissa, 0), np.where(exact, scale, 0), values.number[ids]
 
 
 def _column(kind: npt.NDArray[np.uint8], mantissa: Longs, scale: Longs, double: Doubles) -> Numbers:
@@ -129,6 +143,8 @@ def _exactly(op: str, left: Numbers, right: Numbers) -> tuple[Longs, Longs, Mask
 
 def _scaled(mantissa: Longs, places: Longs) -> tuple[Longs, Mask]:
     """Mantissas with so many more decimal places, and where they fit with a bit to spare."""
+    if not places.any():
+        return mantissa, (mantissa > -_ROOM) & (mantissa < _ROOM)
     factor = _TENS[places]
     fits: Mask = np.abs(mantissa.astype(np.float64) * factor) < _ROOM
     with np.errstate(over="ignore"):

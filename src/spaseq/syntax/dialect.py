@@ -13,7 +13,7 @@ from spaseq.syntax.builder import SparqlActions
 from spaseq.syntax.builder.base import Building
 from spaseq.syntax.built_ins import AGGREGATES, ARGUMENTS
 from spaseq.syntax.expected import Wording
-from spaseq.syntax.lexer import Vocabulary
+from spaseq.syntax.lexer import Lexer, Vocabulary
 from spaseq.syntax.parse_tables import LalrTable, load_table
 from spaseq.syntax.rules import check_sparql
 
@@ -27,7 +27,7 @@ class Dialect:
 
     ``grammar`` are the grammar files in the order they are read; ``classes`` maps further words to the token class
     that the grammar declares for them; the fields from ``words_after`` to ``island_hint`` are explained in `Vocabulary`.
-    ``check`` finds the static errors of a finished tree, ``wording`` words its syntax errors.
+    ``lexer`` makes the tokens, ``check`` finds the static errors of a finished tree, ``wording`` words its syntax errors.
     """
 
     name: str
@@ -45,6 +45,7 @@ class Dialect:
     island_hint: str = ""
     wording: Wording = field(default_factory=Wording)
     default_base: str | None = None
+    lexer: type[Lexer] = Lexer
 
     @property
     def table(self) -> LalrTable:

@@ -14,6 +14,8 @@ from spaseq.syntax.lexer import END, Token
 
 MOST = 6
 """How many expectations are listed; more would not be read."""
+NEAR = 0.66
+"""How like a keyword a name must be to be taken for a slip of it: two letters of three that are the same, in order."""
 
 _IRI = frozenset(("IRIREF", "PNAME_LN", "PNAME_NS"))
 _LITERAL = frozenset(("STRING", "INTEGER", "NUMBER", "SIGNED", "BOOLEAN"))
@@ -167,7 +169,7 @@ def _hint(token: Token, expected: frozenset[str], wording: Wording) -> str:
         known = [kind for kind in expected if kind.isalpha() and kind.isupper() and kind not in names]
         if "FUNCTION" in expected:
             known += [*ARGUMENTS, *AGGREGATES]
-        near = get_close_matches(token.text.upper(), sorted(known), n=1, cutoff=0.7)
+        near = get_close_matches(token.text.upper(), sorted(known), n=1, cutoff=NEAR)
         return f"did you mean {near[0]}?" if near else ""
     if token.type == "," and "VAR" in expected:
         return "variables are separated by spaces, not by commas"

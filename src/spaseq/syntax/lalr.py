@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from spaseq.errors import Span
-from spaseq.syntax.lexer import END, Lexer, Token
+from spaseq.syntax.lexer import BETWEEN, END, Lexer, Token
 from spaseq.syntax.parse_tables import DROP, SPLICE, LalrTable, Rule
 
 
@@ -101,24 +101,33 @@ def _parts(rule: Rule, values: list[Any]) -> list[Any]:
 def _expected(table: LalrTable, states: list[int]) -> frozenset[str]:
     """The token types that could follow: those that lead to a shift, however many reductions come first."""
     nonterminals = {rule.origin for rule in table.rules}
-    return frozenset(
+    found = {
         symbol
         for symbol in table.rows[states[-1]]
         if symbol not in nonterminals and _accepts(table, states, symbol)
-    )
+    }
+    if BETWEEN in found:
+        found.remove(BETWEEN)
+        found |= _expected(table, _shifted(table, states, BETWEEN))
+    return frozenset(found)
 
 
 def _accepts(table: LalrTable, states: list[int], symbol: str) -> bool:
+    return bool(_shifted(table, states, symbol))
+
+
+def _shifted(table: LalrTable, states: list[int], symbol: str) -> list[int]:
+    """The states once a symbol is shifted; none if it is not accepted."""
     stack = list(states)
     while True:
         move = table.rows[stack[-1]].get(symbol)
         if move is None:
-            return False
+            return []
         if move >= 0:
-            return True
+            return [*stack, move]
         rule = table.rules[-1 - move]
         if rule.size:
             del stack[-rule.size :]
         stack.append(table.rows[stack[-1]][rule.origin])
         if symbol == END and stack[-1] == table.accept:
-            return True
+            return stack

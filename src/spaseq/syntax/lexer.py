@@ -19,6 +19,8 @@ from spaseq.syntax.errors import BadCharacter, BadEscape, UnterminatedString
 from spaseq.syntax.terminals import SPACE, terminals
 
 END = "$END"
+BETWEEN = "_BETWEEN"
+"""A token of no length between two parts that need nothing between them; messages name what may follow it."""
 
 
 class Token(NamedTuple):

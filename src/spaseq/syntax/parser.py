@@ -18,7 +18,7 @@ from spaseq.syntax.dialect import SPARQL, Dialect
 from spaseq.syntax.errors import PathInsteadOfQuery, TooDeep
 from spaseq.syntax.expected import syntax_error
 from spaseq.syntax.lalr import Rejected, run
-from spaseq.syntax.lexer import Lexer, blank_node_labels, read_source, without_surrogates
+from spaseq.syntax.lexer import blank_node_labels, read_source, without_surrogates
 
 MAX_DEPTH = 200
 """How deep a tree may be; a list of parts counts as a level of its own.
@@ -75,7 +75,7 @@ def _parse(text: str, dialect: Dialect, base: str | None) -> object:
     source = read_source(text)
     actions = dialect.actions(base=base, taken_labels=blank_node_labels(source.text))
     try:
-        tree = run(dialect.table, Lexer(source, dialect.vocabulary), actions)
+        tree = run(dialect.table, dialect.lexer(source, dialect.vocabulary), actions)
     except Rejected as rejected:
         raise syntax_error(rejected, text, dialect.wording) from None
     _check_depth(tree)

@@ -24,6 +24,7 @@ from spaseq.errors import QueryError
 from spaseq.languages.epsparql.dialect import parse_epsparql
 from spaseq.languages.epsparql.printer import format_epsparql
 from spaseq.languages.epsparql.query import compile_intervals
+from spaseq.planner import compile_query
 
 PREFIXES = "PREFIX : <http://ex.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
 
@@ -207,6 +208,44 @@ def test_as_has_both_orders_with_and_without_parentheses(items: str) -> None:
     assert isinstance(query.asked.pattern.expression, Arithmetic)
 
 
+ITEMS = {
+    "?a NOT IN (1) AS ?n ?c": "(?a NOT IN (1) AS ?n) ?c",
+    "?n AS ?a NOT IN (1, :c) ?c IN (2) AS ?m": "(?a NOT IN (1, :c) AS ?n) (?c IN (2) AS ?m)",
+    "?n AS ?a NOT IN () -1 AS ?m": "(?a NOT IN () AS ?n) (-1 AS ?m)",
+    "?n AS ?a - -?b - ?c AS ?m": "(?a - -?b AS ?n) (-?c AS ?m)",
+    "?a NOT EXISTS { ?x :p ?y } AS ?n": "?a (NOT EXISTS { ?x :p ?y } AS ?n)",
+    "?n AS EXISTS { ?x :p ?y } ?c": "(EXISTS { ?x :p ?y } AS ?n) ?c",
+    "EXISTS { SELECT ?n AS :c -1 AS ?m { ?x :p ?y } } AS ?c": "(EXISTS { SELECT (:c AS ?n) (-1 AS ?m) { ?x :p ?y } } AS ?c)",
+    "?n AS :c": "(:c AS ?n)",
+    "?n AS :c ?m AS <urn:d> ?c": "(:c AS ?n) (<urn:d> AS ?m) ?c",
+    "?n AS :c (?x AS ?m)": "(:c AS ?n) (?x AS ?m)",
+    "?n AS :c (?x) AS ?m": "(:c AS ?n) (?x AS ?m)",
+    "?n AS :c(?x) :d() AS ?m": "(:c(?x) AS ?n) (:d() AS ?m)",
+    '?n AS ?a = :c || ?b = :d "e"@en AS ?m': '(?a = :c || ?b = :d AS ?n) ("e"@en AS ?m)',
+    '?n AS "5"^^xsd:byte (?x AS ?m) true AS ?o': '("5"^^xsd:byte AS ?n) (?x AS ?m) (true AS ?o)',
+    "?n AS COUNT(*) getDURATION() AS ?d SUM(?a)/2 AS ?m": "(COUNT(*) AS ?n) (getDURATION() AS ?d) (SUM(?a)/2 AS ?m)",
+    "?n AS (?a) (?b) AS ?m": "(?a AS ?n) (?b AS ?m)",
+    "!?a AS ?n !(?b) AS ?m": "(!?a AS ?n) (!(?b) AS ?m)",
+    "-?a AS ?n - ?b AS ?m +1 AS ?o": "(-?a AS ?n) (-?b AS ?m) (+1 AS ?o)",
+    "(?a AS ?n) -?b AS ?m": "(?a AS ?n) (-?b AS ?m)",
+    "?a - ?b AS ?n - ?c AS ?m": "(?a - ?b AS ?n) (-?c AS ?m)",
+    "?n AS ?a -1": "(?a - 1 AS ?n)",
+    "?a AS ?n -1 AS ?m": "(?a AS ?n) (-1 AS ?m)",
+    "DISTINCT ?n AS -1 * ?a ?c": "DISTINCT (-1 * ?a AS ?n) ?c",
+    "?a<?b&&?c>?d AS ?n": "(?a < ?b && ?c > ?d AS ?n)",
+}
+"""Items without parentheses, and the same with them."""
+
+
+@pytest.mark.parametrize("items", ITEMS)
+def test_items_without_parentheses_end_where_the_next_begins(items: str) -> None:
+    """Whatever their expressions; a sign and a `(` go on with what stands before, if AS leaves that open."""
+    bare, full = (
+        parse_epsparql(f"{PREFIXES} SELECT {text} {{ ?s :p ?o2 }}") for text in (items, ITEMS[items])
+    )
+    assert bare == full
+
+
 def test_of_two_variables_the_left_one_is_the_value() -> None:
     """`?a AS ?b`: the value is ?a."""
     pattern = compile_intervals(f"{PREFIXES} SELECT ?a AS ?b {{ ?x :a ?a }}")[0].asked.pattern  # type: ignore[union-attr]
@@ -295,6 +334,14 @@ def test_a_wrong_text_is_an_error_with_a_place(text: str, code: str, column: int
     assert caught.value.cure
 
 
+def test_a_list_too_long_for_any_stage_is_an_error_with_a_place() -> None:
+    """The groups of a chain nest, one join inside the other."""
+    text = " SEQ ".join("{ ?x <urn:p> ?y }" for _ in range(1_500))
+    with pytest.raises(QueryError) as caught:
+        compile_query(f"SELECT ?x {text}", "epsparql")
+    assert (caught.value.code, caught.value.line) == ("SPQ009", 1)
+
+
 def test_relations_are_the_words_of_the_language() -> None:
     """The printed operator is the relation's name."""
     assert {relation.value for relation in Relation} == {"SEQ", "EQUALS", "OPTIONALSEQ", "EQUALSOPTIONAL"}
@@ -315,9 +362,18 @@ def test_a_misspelt_keyword_is_not_taken_for_a_name() -> None:
         ("SELECT ?x FROM STREAM <http://x> { ?x :p ?y }", "--stream NAME=PATH"),
         ("SELECT ?x { { ?x :p ?y } OPTIONAL SEQ { ?x :q ?z } }", "OPTIONALSEQ is one word"),
         ("SELECT ?x { { ?x :p ?y } EQUALS OPTIONAL { ?x :q ?z } }", "EQUALSOPTIONAL is one word"),
-        ("SELECT ?x NOT IN (1) AS ?y { ?x :p ?z }", "(… AS ?name)"),
-        ("SELECT ?y AS :c { ?x :p ?z }", "(:c AS ?name)"),
+        ("SELECT ?y AS ?a - ?b - ?c AS ?d { ?x :p ?z }", "(… AS ?name)"),
+        ("SELECT ?x :c { ?x :p ?z }", "(… AS ?name)"),
         ("SELECT ?x { ?x within ?y }", "write :within"),
+        ("SELECT ?x { { ?x :p ?y } AND { ?x :q ?z } }", "side by side are joined"),
+        ("SELECT ?x { ?x :p ?y FILTER(getDuraton() < ?y) }", "did you mean getDURATION()?"),
+        ("SELECT ?x { ?x :p ?y FILTER(getStartTime < ?y) }", "write getSTARTTIME()"),
+        (
+            "SELECT ?x { ?x :p ?y FILTER(Price1 < ?y) }",
+            "write ?Price1 for a variable, :Price1 for a resource",
+        ),
+        ("SELECT company { ?x :p ?y }", "write ?company for a variable"),
+        ("SELECT ?x { ?x :p ?y FILTER(FLOR(?y) < 1) }", "did you mean FLOOR?"),
     ],
 )
 def test_the_cure_of_an_error_is_what_to_write_instead(text: str, cure: str) -> None:

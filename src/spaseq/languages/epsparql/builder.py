@@ -42,6 +42,14 @@ class Where(NamedTuple):
     span: Span
 
 
+class Unnamed(NamedTuple):
+    """One side of an AS, or a variable alone; one in parentheses is an expression like any other."""
+
+    expression: Expression
+    variable: Var | None
+    span: Span
+
+
 class EpsparqlActions(SparqlActions):
     """Builds files of statements."""
 
@@ -128,16 +136,20 @@ class EpsparqlActions(SparqlActions):
 
     # --- SELECT ---
 
-    def select_units(self, span: Span, *parts: str | SelectItem | Expression | Token) -> SelectClause:
+    def select_units(self, span: Span, *parts: str | SelectItem | Unnamed | Token) -> SelectClause:
         modifier = parts[0] if isinstance(parts[0], str) else ""
         units = [part for part in parts if not isinstance(part, str)]
         return SelectClause(tuple(self._items(units)), modifier, span)
 
+    def unnamed(self, span: Span, expression: Expression) -> Unnamed:
+        variable = expression if isinstance(expression, Var) and expression.span == span else None
+        return Unnamed(expression, variable, span)
+
     def as_word(self, _span: Span, token: Token) -> Token:
         return token
 
-    def _items(self, units: list[SelectItem | Expression | Token]) -> Iterator[SelectItem]:
-        """``?a``, ``(… AS ?a)``, ``… AS ?a`` and ``?a AS …``, one after another."""
+    def _items(self, units: list[SelectItem | Unnamed | Token]) -> Iterator[SelectItem]:
+        """``?a``, ``(… AS ?a)``, ``… AS ?a`` and ``?a AS …``, one after another; an AS too many is an error."""
         at = 0
         while at < len(units):
             unit = units[at]
@@ -145,25 +157,26 @@ class EpsparqlActions(SparqlActions):
             if isinstance(unit, SelectItem):
                 yield unit
             elif isinstance(unit, Token):
-                self.report(MisplacedAs(problem="nothing to name before it", span=unit.span))
+                problem = "what stands before it has an AS" if at > 1 else "nothing to name before it"
+                self.report(MisplacedAs(problem=problem, span=unit.span))
             elif at < len(units) and isinstance(word := units[at], Token):
                 other = units[at + 1] if at + 1 < len(units) else None
                 at += 2
-                if other is None or isinstance(other, (SelectItem, Token)):
-                    self.report(MisplacedAs(problem="no name after it", span=word.span))
-                else:
+                if isinstance(other, Unnamed):
                     yield from self._named(unit, word, other)
-            elif isinstance(unit, Var):
-                yield SelectItem(unit, None, unit.span)
+                else:
+                    self.report(MisplacedAs(problem="no name after it", span=word.span))
+            elif unit.variable is not None:
+                yield SelectItem(unit.variable, None, unit.span)
             else:
                 self.report(ItemWithoutName(span=unit.span))
 
-    def _named(self, left: Expression, word: Token, right: Expression) -> Iterator[SelectItem]:
+    def _named(self, left: Unnamed, word: Token, right: Unnamed) -> Iterator[SelectItem]:
         span = Span(left.span.start, right.span.end)
-        if isinstance(right, Var):
-            yield SelectItem(right, left, span)
-        elif isinstance(left, Var):
-            yield SelectItem(left, right, span)
+        if right.variable is not None:
+            yield SelectItem(right.variable, left.expression, span)
+        elif left.variable is not None:
+            yield SelectItem(left.variable, right.expression, span)
         else:
             self.report(MisplacedAs(problem="a variable on neither side", span=word.span))
 

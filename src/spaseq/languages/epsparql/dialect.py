@@ -12,9 +12,11 @@ from spaseq.errors import QueryError
 from spaseq.languages.epsparql.builder import EpsparqlActions
 from spaseq.languages.epsparql.checks import check_epsparql
 from spaseq.languages.epsparql.errors import BareName, OperandNeedsBraces, UpdateUnsupported
+from spaseq.languages.epsparql.items import ItemLexer
 from spaseq.languages.epsparql.tree import EpsparqlFile
+from spaseq.syntax.built_ins import AGGREGATES, ARGUMENTS
 from spaseq.syntax.dialect import SPARQL_GRAMMAR, Dialect
-from spaseq.syntax.expected import Wording
+from spaseq.syntax.expected import NEAR, Wording
 from spaseq.syntax.lalr import Rejected
 from spaseq.syntax.parser import parse_dialect
 
@@ -22,17 +24,16 @@ _UPDATES: Final = frozenset(
     ("INSERT", "DELETE", "LOAD", "CLEAR", "DROP", "CREATE", "ADD", "MOVE", "COPY", "WITH")
 )
 _OPERATORS: Final = frozenset(("UNION", *(relation.value for relation in Relation)))
-_CALLED: Final = frozenset(("(", "NIL", "AS"))
-"""What may follow an IRI in SELECT."""
 _IRI: Final = frozenset(("IRIREF", "PNAME_LN", "PNAME_NS"))
 _INPUTS: Final = "inputs are named when the query is run, with --stream NAME=PATH or --kb IRI=PATH"
 _DURATION: Final = 'a bound on the time is a filter: FILTER(getDURATION() < "PT1H"^^xsd:duration)'
+_SHOWN: Final = {name: f"get{name.removeprefix('GET')}()" for name in TIME_FUNCTIONS}
 _HINTS: Final = {
     ("FROM", "STREAM"): _INPUTS,
     ("}", "WITHIN"): _DURATION,
     (")", "WITHIN"): _DURATION,
     (".", "WITHIN"): _DURATION,
-    ("NOT", "IN"): "without parentheses an expression in SELECT has no NOT IN: write (… AS ?name)",
+    ("}", "AND"): "groups side by side are joined: { … } { … }",
     ("OPTIONAL", "SEQ"): "OPTIONALSEQ is one word: { … } OPTIONALSEQ { … }",
     ("EQUALS", "OPTIONAL"): "EQUALSOPTIONAL is one word: { … } EQUALSOPTIONAL { … }",
 }
@@ -47,7 +48,10 @@ def _error(rejected: Rejected) -> QueryError | None:
         return OperandNeedsBraces(operator=token.text.upper(), span=token.span)
     if token.type == "NAME" and token.text.upper() in _UPDATES and "CONSTRUCT" in expected:
         return UpdateUnsupported(word=token.text.upper(), span=token.span)
-    misspelt = get_close_matches(token.text.upper(), expected, n=1, cutoff=0.85)
+    # Where a join over time may stand, a name like one is a slip rather than a resource.
+    word = token.text.upper()
+    misspelt = get_close_matches(word, expected, n=1, cutoff=0.85)
+    misspelt += get_close_matches(word, _OPERATORS & expected, n=1, cutoff=NEAR)
     if token.type == "NAME" and expected >= _IRI and "FUNCTION" not in expected and not misspelt:
         return BareName(name=token.text, span=token.span)
     return None
@@ -66,8 +70,20 @@ def _hint(rejected: Rejected, text: str) -> str:
         return f"put braces around what comes after: {{ … }} {before[-1]} {{ … }}"
     if before and before[-1] in ("WHERE", "ASK") and "{" in rejected.expected:
         return "put braces around the pattern, and around each side of a join over time: { { … } SEQ { … } }"
-    if rejected.expected == _CALLED and rejected.previous is not None:
-        return f"write ({rejected.previous.text} AS ?name): without parentheses an IRI stands only before AS"
+    if rejected.previous is not None and rejected.previous.type == "TIME_FUNCTION":
+        return f"write {_SHOWN[rejected.previous.text.upper()]}"
+    return _name_hint(rejected)
+
+
+def _name_hint(rejected: Rejected) -> str:
+    """What a name may be meant for where an expression must stand: a function of time, or a variable."""
+    word, expected = rejected.token.text, rejected.expected
+    if rejected.token.type != "NAME" or not {"VAR", "FUNCTION"} <= expected:
+        return ""
+    if near := get_close_matches(word.upper(), _SHOWN, n=1, cutoff=NEAR):
+        return f"did you mean {_SHOWN[near[0]]}?"
+    if not get_close_matches(word.upper(), (*expected, *ARGUMENTS, *AGGREGATES), n=1, cutoff=NEAR):
+        return f"write ?{word} for a variable, :{word} for a resource"
     return ""
 
 
@@ -77,6 +93,7 @@ DIALECT: Final = Dialect(
     start="epsparql_file",
     actions=EpsparqlActions,
     check=check_epsparql,
+    lexer=ItemLexer,
     classes=dict.fromkeys(TIME_FUNCTIONS, "TIME_FUNCTION"),
     wording=Wording(
         words={"TIME_FUNCTION": "a time function"},

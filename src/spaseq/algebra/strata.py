@@ -136,27 +136,31 @@ def _links(path: object) -> Iterator[Node]:
 
 
 def _components(needs: Sequence[Sequence[int]]) -> list[tuple[int, ...]]:
-    """The strongly connected components, each behind those it needs (Tarjan)."""
+    """The strongly connected components, each behind those it needs (Tarjan, without recursion: rules may be many)."""
     index: dict[int, int] = {}
     low: dict[int, int] = {}
-    stack: list[int] = []
+    open_: dict[int, None] = {}
     found: list[tuple[int, ...]] = []
-
-    def visit(node: int) -> None:
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for other in needs[node]:
-            if other not in index:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], index[other])
-        if low[node] == index[node]:
-            place = stack.index(node)
-            found.append(tuple(stack[place:]))
-            del stack[place:]
-
-    for node in range(len(needs)):
-        if node not in index:
-            visit(node)
+    for first in range(len(needs)):
+        path = [] if first in index else [(first, iter(needs[first]))]
+        while path:
+            node, others = path[-1]
+            if node not in index:
+                index[node] = low[node] = len(index)
+                open_[node] = None
+            for other in others:
+                if other not in index:
+                    path.append((other, iter(needs[other])))
+                    break
+                if other in open_:
+                    low[node] = min(low[node], index[other])
+            else:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[node])
+                if low[node] == index[node]:
+                    component = [open_.popitem()[0]]
+                    while component[-1] != node:
+                        component.append(open_.popitem()[0])
+                    found.append(tuple(reversed(component)))
     return found

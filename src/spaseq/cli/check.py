@@ -39,8 +39,9 @@ def check(queries: tuple[str, ...], style: str) -> None:
 def _findings(path: str) -> tuple[UnreadableQuery | None, Iterable[Diagnostic], Iterable[Diagnostic]]:
     """Why a file cannot be read, or its errors and warnings."""
     try:
-        warnings = [warning for query in compile_file(path) for warning in query.warnings]
-        return None, (), tuple(warnings)
+        warnings = (warning for query in compile_file(path) for warning in query.warnings)
+        # Each query of a file has the file's rules, and what is to say of them.
+        return None, (), tuple({(each.code, each.span, str(each)): each for each in warnings}.values())
     except UnreadableQuery as problem:
         return problem, (), ()
     except QueryError as error:

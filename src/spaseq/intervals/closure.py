@@ -29,7 +29,7 @@ from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.needs import parts
 from spaseq.intervals.build import IntervalBuilder
 from spaseq.intervals.conjunction import ConjoinedSolutions
-from spaseq.intervals.endless import counts_without_end
+from spaseq.intervals.endless import counts_without_end, invents_without_end
 from spaseq.intervals.interval_rows import (
     NEVER_ENDED,
     Ids,
@@ -47,7 +47,8 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.model.values import Kind
 from spaseq.settings import settings
 
-_WELL_FORMED: Final = And(Unary("!", Call("ISLITERAL", (Var("s"),))), Call("ISIRI", (Var("p"),)))
+_NO_LITERAL: Final = Unary("!", Call("ISLITERAL", (Var("s"),)))
+_WELL_FORMED: Final = And(_NO_LITERAL, Call("ISIRI", (Var("p"),)))
 Given = Mapping[TriplePattern, IntervalRows]
 """New occurrences by the triple pattern, by place, that they match."""
 
@@ -72,7 +73,7 @@ class RuleProduction(Keeper):
         ]
         self._needed = {node.name for node in nodes if isinstance(node, Var) and not node.hidden}
         self._labels = {node.name for node in nodes if isinstance(node, Var) and node.hidden}
-        self._counting = counts_without_end(rule)
+        self._counting, self._inventing = counts_without_end(rule), invents_without_end(rule)
 
     def step(self, current: TimeStep) -> IntervalRows:
         """The new triples, by place; ill-formed ones are left out."""
@@ -98,11 +99,18 @@ class RuleProduction(Keeper):
 
     def endless_at(self) -> int | None:
         """An instant at which it found what lets it produce without end, if there is one."""
-        if self._counting is None or not len(self.solutions):
-            return None
-        kinds = self._evaluator.rows.summands(self.solutions.columns[self._counting]).numbers.kind
-        found = np.flatnonzero(kinds == Kind.INTEGER)
-        return int(self.solutions.end[found].min()) if len(found) else None
+        rows = self.solutions
+        endless = np.zeros(len(rows), np.bool_)
+        if self._counting is not None and len(rows):
+            endless |= (
+                self._evaluator.rows.summands(rows.columns[self._counting]).numbers.kind == Kind.INTEGER
+            )
+        if self._inventing is not None and len(rows):
+            able = np.ones(len(rows), np.bool_)
+            for name in self._inventing:
+                able &= self._evaluator.rows.holds(_NO_LITERAL, {"s": rows.columns[name]}, len(rows))
+            endless |= able
+        return int(rows.end[endless].min()) if endless.any() else None
 
     def _column(self, node: object, rows: IntervalRows, blanks: Mapping[str, Ids]) -> Ids:
         match node:

@@ -27,6 +27,8 @@ from spaseq.languages.registry import Lowered, find_language, language_of
 from spaseq.model.forms import CountLimit, ResultForm, Stream
 from spaseq.planner.distribution import Distribution, RouteUnit, distribute
 from spaseq.settings import settings
+from spaseq.syntax.errors import TooDeep
+from spaseq.syntax.parser import MAX_DEPTH
 
 
 class TooManyMoves(QueryError):
@@ -252,8 +254,13 @@ def compile_all(
     if not isinstance(text, str):
         raise InvalidArgument(f"a query is a text, not {text!r}; read a file with Path(…).read_text()")
     found = find_language(language) if language is not None else language_of(text, name)
-    several = found.compiled(text, name, profile)
-    return tuple(_compiled(text, name, found.name, each, optimisations) for each in several)
+    try:
+        several = found.compiled(text, name, profile)
+        return tuple(_compiled(text, name, found.name, each, optimisations) for each in several)
+    except RecursionError:  # the parts of a long list nest, too: a thousand groups of a UNION, say
+        deep = TooDeep(limit=MAX_DEPTH, span=Span(0, len(text)))
+        deep.located(text, name)
+        raise deep from None
 
 
 def profiles_of(language: str) -> tuple[str, ...]:

@@ -130,15 +130,16 @@ def rdfs_closure(triples: Iterable[Triple], schema: frozenset[Triple] | None = N
     """What rdfs2, 3, 5, 7, 9 and 11 make of some triples: with their own schema, or with one that is given."""
     found = set(triples)
     while True:
-        new = set(_steps(found, frozenset(found) if schema is None else schema)) - found
+        new = set(_steps(found, schema)) - found
         if not new:
             return frozenset(found)
         found |= new
 
 
-def _steps(triples: Iterable[Triple], schema: frozenset[Triple]) -> Iterator[Triple]:
+def _steps(triples: Iterable[Triple], schema: frozenset[Triple] | None) -> Iterator[Triple]:
+    """One step; beside a given schema triples are data only, those that it has, too."""
     by_predicate: dict[NamedNode, list[Triple]] = {}
-    for each in schema:
+    for each in triples if schema is None else schema:
         by_predicate.setdefault(each.predicate, []).append(each)
     for t in triples:
         s, p, o = t.subject, t.predicate, t.object
@@ -151,12 +152,12 @@ def _steps(triples: Iterable[Triple], schema: frozenset[Triple]) -> Iterator[Tri
         for rule in by_predicate.get(SUB_PROPERTY, ()):
             if rule.subject == p and isinstance(rule.object, NamedNode):
                 yield Triple(s, rule.object, o)
-            if p == SUB_PROPERTY and rule.subject == o and t in schema:
+            if p == SUB_PROPERTY and rule.subject == o and schema is None:
                 yield Triple(s, SUB_PROPERTY, rule.object)
         for rule in by_predicate.get(SUB_CLASS, ()):
             if p == RDF_TYPE and rule.subject == o:
                 yield Triple(s, RDF_TYPE, rule.object)
-            if p == SUB_CLASS and rule.subject == o and t in schema:
+            if p == SUB_CLASS and rule.subject == o and schema is None:
                 yield Triple(s, SUB_CLASS, rule.object)
 
 

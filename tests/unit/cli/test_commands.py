@@ -82,6 +82,14 @@ def test_several_files_are_all_checked(write: Callable[..., str]) -> None:
     assert done.stdout == "b.spaseq: ok\n"
 
 
+def test_check_warns_once_of_a_rule_that_several_queries_read(write: Callable[..., str]) -> None:
+    """Every query of a file has all its rules."""
+    rule = "CONSTRUCT { ?x <urn:later> ?z } WHERE { { ?x <urn:p> ?y } SEQ { ?x <urn:p> ?z } }"
+    query = "SELECT ?x { ?x <urn:later> ?z }"
+    done = run("check", write(f"{rule} ; {query} ; {query}", "rules.epsparql"))
+    assert done.stdout.count("SPW801") == 1
+
+
 @pytest.mark.parametrize("verb", ["check", "explain"])
 def test_a_file_that_is_not_there_is_one_sentence(verb: str, write: Write) -> None:
     """Status 2 and no stack trace."""

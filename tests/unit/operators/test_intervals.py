@@ -52,7 +52,7 @@ def test_rules_that_invent_terms_without_end_are_reported_with_instant_and_rules
     [
         "{ ?x :n ?w } WHERE { ?x :n ?v BIND(?v * 2 AS ?w) }",
         "{ ?x :n ?w } WHERE { ?x :n ?v BIND(?v + 1 AS ?w) FILTER(?v != 0) }",
-        "{ ?x :n _:new } WHERE { ?x :n ?v }",
+        "{ ?x :n _:new } WHERE { ?x :n ?v FILTER(?v != 0 || isBlank(?v)) }",
         "{ ?x :n ?w } WHERE { ?x :n ?v . ?x :n ?u BIND(?v + ?u + 1 AS ?w) }",
         "{ ?x :n ?w } WHERE { ?x :n ?v . ?x :n ?u . ?x :n ?t BIND(?v + ?u * ?t + 1 AS ?w) }",
     ],
@@ -63,6 +63,45 @@ def test_rules_without_end_reach_the_limit_of_one_instant(rule: str, instants: i
     with pytest.raises(LimitReached) as refused:
         answers(f"CONSTRUCT {rule} SELECT ?v {{ ?x :n ?v }}", *[":x :n 1 ."] * instants, rule_limit=300)
     assert "rule 1 produces more than 300 occurrences at 1970-01-01T00:" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{ ?x :n _:new } WHERE { ?x :n ?v }",
+        "{ ?v :n [] } WHERE { ?x :n ?v }",
+        "{ ?v :n _:new . _:new :is ?any } WHERE { ?x :n ?v . ?v :is ?any }",
+        "{ [] :n ?v ; :is ?any } WHERE { ?x :n ?v ; :is ?any BIND(?v AS ?w) }",
+        "{ ?x ?p [] } WHERE { ?x ?p ?v }",
+    ],
+)
+def test_a_rule_that_makes_a_new_node_of_each_new_node_is_reported_at_once(rule: str) -> None:
+    """Not when it has made as many as the limit, one after another."""
+    with pytest.raises(LimitReached) as refused:
+        answers(
+            f"CONSTRUCT {rule} SELECT ?v {{ ?x :n ?v }}", ":x :n 1 .", ":x :n :y . :x :is 5 . :y :is 5 .",
+            rule_limit=10**9,
+        )  # fmt: skip
+    assert "rule 1 produces more than 1,000,000,000 occurrences at 1970-01-01T00:00:0" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "many"),
+    [
+        ("{ ?x :n [] } WHERE { ?x :n [] }", 3),
+        ("{ ?v :n [] } WHERE { ?x :n ?v FILTER isLiteral(?v) }", 2),
+        ("{ ?v :n [] } WHERE { ?x :n ?v . ?v :is 1 }", 3),
+        ("{ ?v :n ?x . ?x :m [] } WHERE { ?x :n ?v }", 3),
+        ("{ ?x :n [] } WHERE { ?x :n ?v . ?v :is ?any }", 3),
+        ("{ _:a :n _:b } WHERE { ?x :n ?v . ?v :n ?w . ?w :n ?x }", 2),
+    ],
+)
+def test_a_rule_that_makes_new_nodes_may_have_an_end(rule: str, many: int) -> None:
+    """What it makes is not read again, or not as another solution."""
+    assert (
+        len(answers(f"CONSTRUCT {rule} SELECT ?x ?v {{ ?x :n ?v }}", ":x :n 1 . :x :n :y . :y :is 1 ."))
+        == many
+    )
 
 
 def test_rules_that_count_to_an_end_are_followed_for_as_many_rounds_as_they_need() -> None:

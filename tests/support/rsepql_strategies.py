@@ -15,7 +15,6 @@ from spaseq.algebra.windows import Emission, Interval, Landmark, Range, ReportPo
 from spaseq.languages.rsepql.dialect import DIALECT
 from spaseq.languages.rsepql.printer import format_rsepql
 from spaseq.languages.rsepql.tree import (
-    RELATIVE,
     Bracket,
     ConsumeClause,
     EventClause,
@@ -26,6 +25,7 @@ from spaseq.languages.rsepql.tree import (
     calls,
     clauses,
 )
+from spaseq.model.terms import iri_of
 from spaseq.syntax import ast
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
 from support.strategies import Maker, damaged
@@ -136,7 +136,7 @@ class _Maker(Maker):
         if based or self.maybe(7):
             return self.iri()
         name = self.one_of(("w1", "stream", "a/b", "?x=1", ""))
-        return ex.Constant(NamedNode(RELATIVE + name), f"<{name}>")
+        return ex.Constant(NamedNode(iri_of(name)), f"<{name}>")
 
     def source(self) -> StreamClause:
         kind = self.draw(st.integers(0, 2))

@@ -23,6 +23,7 @@ from spaseq.errors import InvalidArgument, listed
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.entities import check_entities
 from spaseq.model.events import triples_from
+from spaseq.model.terms import RELATIVE, iri_of
 from spaseq.stores import StorePath
 
 if TYPE_CHECKING:
@@ -70,10 +71,11 @@ class Knowledge:
 
     def triples(self, name: str) -> frozenset[Triple]:
         """The triples of a registered graph, entailed ones included."""
-        return from_ntriples(self._graphs[name])
+        return from_ntriples(self._graphs[iri_of(name)])
 
     def replace(self, name: str, source: Source, syntax: str | None = None) -> None:
         """Register a graph, or give a registered one new content; later evaluations see it."""
+        name = iri_of(name)
         # Blank nodes that no event and no other graph has.
         lines = with_blanks(_read(source, syntax), f"-k{self._version}")
         self._graphs[name] = as_ntriples(rdfs_closure(from_ntriples(lines))) if self._rdfs else lines
@@ -90,9 +92,11 @@ class Knowledge:
         """An unregistered graph is an error at start, not an empty result."""
         for name in names:
             if name not in self._graphs:
+                name = name.removeprefix(RELATIVE)
+                known = listed(f"<{each.removeprefix(RELATIVE)}>" for each in self._graphs)
                 raise InvalidArgument(
                     f'no background graph is registered as <{name}>: say `knowledge={{"{name}": …}}`; '
-                    f"registered: {listed(f'<{known}>' for known in self._graphs)}"
+                    f"registered: {known}"
                 )
 
     def views(self, dictionary: TermDictionary) -> Views:

@@ -16,6 +16,10 @@ from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, RdfFormat, 
 Term: TypeAlias = NamedNode | BlankNode | Literal
 """An RDF term."""
 
+RELATIVE: Final = "urn:spaseq:name:"
+"""Begins the IRIs of names that have no scheme: ``<w1>`` in a query without BASE, ``--kb g=PATH``."""
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
 _ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|(.))", re.DOTALL)
 _PLAIN_ESCAPES: Final = {
     "t": "\t", "b": "\b", "n": "\n", "r": "\r", "f": "\f", '"': '"', "'": "'", "\\": "\\",
@@ -32,6 +36,15 @@ _TERM: Final = re.compile(
     rf'{_IRI}|_:[^\x00-\x20]+|"(?:[^"\\\n\r]|\\[^\n\r])*"(?:@[^\x00-\x20<>"]+|\^\^{_IRI})?'
 )
 """A term that is delimited as it must be; whether it is one, the parser says."""
+
+
+def iri_of(name: str) -> str:
+    """The IRI that a name stands for; an IRI is one by itself.
+
+    >>> iri_of("g"), iri_of("http://ex.org/g")
+    ('urn:spaseq:name:g', 'http://ex.org/g')
+    """
+    return name if _SCHEME.match(name) else RELATIVE + name
 
 
 def check_terms(texts: Sequence[str]) -> None:

@@ -230,6 +230,19 @@ def test_background_graphs_are_paths_or_graphs(tmp_path: Path) -> None:
         assert match.bindings == {"n": Literal("Company")}
 
 
+def test_a_background_graph_may_have_a_plain_name(tmp_path: Path) -> None:
+    """A relative IRI in a query over windows without BASE is a name, for background graphs as for streams (semantics 3.1)."""
+    path = write(tmp_path / "a.nq", [trade(1, "c", 1)])
+    triples = [Triple(NamedNode(EX + "c"), NamedNode(EX + "name"), Literal("Company"))]
+    query = (
+        f"SELECT ?n FROM STREAM <s> [RANGE 5s] {{ ?x ?p ?o GRAPH <db> {{ <{EX}c> <{EX}name> ?n }} }} LIMIT 1"
+    )
+    (match,) = spaseq.run(query, {"s": path}, knowledge={"db": triples})
+    assert match.bindings == {"n": Literal("Company")}
+    with pytest.raises(spaseq.InvalidArgument, match=r'registered as <db>: say `knowledge={"db": …}`'):
+        list(spaseq.run(query, {"s": path}, knowledge={"dc": triples}))
+
+
 def test_a_background_graph_that_is_not_there_is_refused_at_once(tmp_path: Path) -> None:
     """An unregistered one and a path that leads nowhere, before anything runs."""
     path = write(tmp_path / "a.nq", [trade(1, "c", 1)])

@@ -18,6 +18,7 @@ from spaseq.algebra.windows import (
     WindowBody,
 )
 from spaseq.errors import QueryError
+from spaseq.languages.registry import language_of
 from spaseq.languages.rsepql.dialect import parse_rsepql
 from spaseq.languages.rsepql.printer import format_rsepql
 from spaseq.languages.rsepql.query import compile_windows
@@ -251,6 +252,9 @@ def test_the_spelling_of_city_bench_is_read() -> None:
         ("REGISTER QUERY q COMPUTED EVERY 5s AS SELECT * {}", "REPORT EVERY 5s"),
         ("SELECT * { STREAM <s> [RANGE 1s] { ?a ?b ?c } }", "declared before WHERE"),
         ("SELECT * FROM STREAM <s> [RANGE 5 weeks] {}", "the units of time"),
+        ("SELECT * FROM STREAM <s> [RANGE 5min] {}", "the units of time"),
+        ("SELECT ISTREAM ?a FROM STREAM <s> [RANGE 5s] {}", "REGISTER ISTREAM"),
+        ("SELECT * FROM STREAM <s> [RANGE 5s] {} REPORT ON NONEMPTY CONTENT", "NON-EMPTY CONTENT"),
         ("SELECT * FROM STREAM <s> RANGE 5s {}", "in brackets"),
     ],
 )
@@ -274,3 +278,30 @@ def test_the_language_is_found_by_words_or_by_the_name_of_the_file(text: str, na
     query = compile_query(text, name=name)
     assert (query.language, query.form.continuous) == ("rsepql", True)
     assert compile_query(query.normal_text, "rsepql").normal_text == query.normal_text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM STREAM <s> { ?a ?b ?c }",
+        "select * from stream <s> where { ?a ?b ?c }",
+        "PREFIX : <urn:> SELECT * FROM STREAM :s FROM :g { ?a ?b ?c }",
+        "SELECT * FROM STREAM <s>[TRIPLES 10 TUMBLING] { ?a ?b ?c }",
+        "SELECT * FROM STREAM <s> [FROM 1 TO 2] { ?a ?b ?c }",
+        "SELECT * FROM NAMED STREAM <s> [EVENTS 10] { GRAPH <s> { ?a ?b ?c } }",
+        "SELECT * FROM NAMED WINDOW <w> ON <s> [ELEMENTS 10] { WINDOW <w> { ?a ?b ?c } }",
+        "SELECT * FROM NAMED <s> WIN [EVENTS 10] AS <w> { WINDOW <w> { ?a ?b ?c } }",
+        "SELECT * { ?a ?b ?c } REPORT EVERY 5s",
+    ],
+)
+def test_the_language_is_known_without_a_range(text: str) -> None:
+    """By what stands behind FROM, or by REPORT; SPAseq names a stream before its IRI."""
+    assert compile_query(text).language == "rsepql"
+
+
+def test_a_pattern_of_spaseq_without_a_name_for_its_stream_stays_one() -> None:
+    """The error is then about the name that is missing."""
+    gpm = "WHERE { SEQ (A) DEFINE GPM A ON S { ?a <urn:p> ?b } }"
+    assert language_of(f"SELECT * FROM STREAM <urn:s> {gpm}").name == "spaseq"
+    assert language_of(f"SELECT * FROM STREAM S <urn:s> {gpm}").name == "spaseq"
+    assert language_of("SELECT * FROM STREAM S <urn:s> { ?a ?b ?c }").name == "spaseq"

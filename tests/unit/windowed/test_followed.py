@@ -92,3 +92,10 @@ def test_where_substitution_is_no_join_exists_is_evaluated_anew(pattern: str) ->
 def test_explain_says_what_grows_with_the_window(select: str, where: str, tail: str, told: str) -> None:
     """Sorting, aggregates over all members of a group, paths."""
     assert anew(where, select, tail) == [told]
+
+
+def test_explain_says_from_when_on_a_query_is_evaluated() -> None:
+    """REPORT EVERY with a start."""
+    text = "SELECT * FROM STREAM <s> [RANGE 5s] { ?a ?b ?c } REPORT EVERY 2s STARTING AT 1"
+    shown = explain(compile_query(text, "rsepql"))
+    assert 'evaluated EVERY 2s STARTING AT "1970-01-01T00:00:01Z"\n' in shown

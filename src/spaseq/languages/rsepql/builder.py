@@ -35,7 +35,6 @@ from spaseq.languages.rsepql.errors import (
 from spaseq.languages.rsepql.lengths import read_duration, read_instant, read_length
 from spaseq.languages.rsepql.profiles import profile_errors, with_profile
 from spaseq.languages.rsepql.tree import (
-    RELATIVE,
     Answering,
     Bracket,
     ConsumeClause,
@@ -46,6 +45,7 @@ from spaseq.languages.rsepql.tree import (
     StreamClause,
     with_matches,
 )
+from spaseq.model.terms import iri_of
 from spaseq.syntax.ast import (
     DatasetClause,
     GraphClause,
@@ -128,7 +128,7 @@ class RsepqlActions(SparqlActions):
         if self.base is not None or is_absolute(written):
             return super().full_iri(span, token)
         self._relative[span] = written
-        return Constant(self._named_node(RELATIVE + written, token.text, span), token.text, span)
+        return Constant(self._named_node(iri_of(written), token.text, span), token.text, span)
 
     def _name(self, iri: Constant) -> Constant:
         self._relative.pop(iri.span, None)

@@ -33,6 +33,10 @@ _NAMES_AFTER: Final = {
 """Where a query may be given a name, any word, and the words that say what is registered instead."""
 _ELSEWHERE = {
     "COMPUTED": "when a query is evaluated stands at its end: REPORT EVERY 5s",
+    **dict.fromkeys(
+        _EMISSIONS, "a stream operator stands before the query: REGISTER ISTREAM <name> AS SELECT …"
+    ),
+    "NONEMPTY": "write REPORT ON NON-EMPTY CONTENT",
     "ON": "the window stands behind the stream: FROM NAMED WINDOW <w> ON <s> [RANGE 10s STEP 5s]",
     "STREAM": "streams are declared before WHERE: FROM NAMED WINDOW <w> ON <s> [RANGE 10s], and read with WINDOW <w> { … }",
     "RANGE": "a window stands in brackets: [RANGE 10s STEP 5s]",
@@ -102,7 +106,7 @@ def _hint(rejected: Rejected, _text: str) -> str:
         return "sources stand before the first EVENT"
     if expected == {"NAME"} and token.text[:1].isalpha():
         return f"{token.text} is a keyword: give the event another name, such as E1"
-    if token.type == "NAME" and "UNIT" in expected:
+    if (token.type == "NAME" or token.text.upper() == "MIN") and "UNIT" in expected:
         return "the units of time are ms, s, m, h, d and the words MILLISECONDS to DAYS"
     return _ELSEWHERE.get(token.text.upper(), "")
 

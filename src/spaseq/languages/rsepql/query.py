@@ -72,7 +72,10 @@ def lower(written: RsepqlQuery) -> WindowQuery:
     plain = [
         clause for clause in written.query.datasets if not isinstance(clause, (StreamClause, EventClause))
     ]
-    named = tuple(_iri(clause.iri) for clause in plain if clause.named)
+    named, default = (
+        tuple(dict.fromkeys(_iri(clause.iri) for clause in plain if clause.named is kind))
+        for kind in (True, False)
+    )
     windows = tuple(_windows(written))
     pattern = lower_query(replace(written.query, datasets=()))
     report = written.report.policy if written.report is not None else _default_report(written, windows)
@@ -82,7 +85,7 @@ def lower(written: RsepqlQuery) -> WindowQuery:
         streams=tuple(_streams(written)),
         windows=windows,
         default_windows=tuple(w.name for w in windows if w.name.startswith(DEFAULT_WINDOW)),
-        default_graphs=tuple(_iri(clause.iri) for clause in plain if not clause.named),
+        default_graphs=default,
         named_graphs=named or None,
         report=report,
         emission=_emission(written, report),

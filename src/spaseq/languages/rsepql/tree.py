@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from pyoxigraph import NamedNode
 
@@ -30,9 +30,6 @@ from spaseq.syntax.ast import (
     ServiceClause,
     Triples,
 )
-
-RELATIVE: Final = "urn:spaseq:name:"
-"""The namespace of names that are written as a relative IRI in a query without BASE: ``<w1>``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from spaseq.algebra.intervals import IntervalQuery
 from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.windows import Emission, Everything, WindowQuery
 from spaseq.errors import InvalidArgument
-from spaseq.languages.rsepql.lengths import format_length
+from spaseq.languages.rsepql.lengths import format_length, format_moment
 from spaseq.languages.rsepql.printer import format_window
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def _window_facts(query: WindowQuery, *, incremental: bool) -> Iterator[tuple[st
     )
     report = query.report
     every = "" if report.every is None else f" {format_length(report.every)}"
+    every += "" if report.start is None else f" STARTING AT {format_moment(report.start)}"
     content = " where some window has content" if report.non_empty else ""
     reported = {
         Emission.RSTREAM: "all solutions",

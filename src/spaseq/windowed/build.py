@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import assert_never
@@ -59,6 +59,7 @@ from spaseq.algebra.windows import WindowQuery
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.needs import parts
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.table import Table
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.conjunction import ConjunctionView
 from spaseq.windowed.contents import WindowContents
@@ -70,7 +71,7 @@ from spaseq.windowed.inputs import Input, window_triples
 from spaseq.windowed.named_graphs import outside_graphs, with_listed_graphs
 from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
 from spaseq.windowed.report import outer_operators
-from spaseq.windowed.timed import Ids, TimedRows
+from spaseq.windowed.timed import TimedRows
 from spaseq.windowed.views import (
     BackgroundView,
     ConstantView,
@@ -346,13 +347,11 @@ class ViewBuilder:
     def _background(self, pattern: Graph) -> View:
         """The solutions over background graphs."""
 
-        def solutions() -> Mapping[str, Ids]:
-            table = self._evaluator.over_knowledge(pattern, self._knowledge)
-            unbound = np.zeros(table.size, np.int32)
-            return {name: table.columns.get(name, unbound) for name in names}
+        def solutions() -> Table:
+            return self._evaluator.over_knowledge(pattern, self._knowledge)
 
-        names = in_scope(pattern)
-        return BackgroundView(names, certainly_bound(pattern), solutions, self._knowledge, self._count)
+        names, certain = in_scope(pattern), certainly_bound(pattern)
+        return BackgroundView(names, certain, solutions, self._knowledge, self._count)
 
     def _path(self, subject: Node, path: object, obj: Node, source: ActiveGraph) -> View:
         """A path of bounded length as joins and unions of its links, each solution as often as SPARQL has it."""

@@ -20,12 +20,14 @@ from spaseq.columnar.row_numbers import id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
+from spaseq.model.ordered import each_once
 from spaseq.settings import settings
 from spaseq.windowed.build import ViewBuilder
 from spaseq.windowed.evaluations import Alike, Arrived, Evaluations, Longs, Period
 from spaseq.windowed.event_match import MatchView
 from spaseq.windowed.event_traces import traced
 from spaseq.windowed.inputs import EventInput, Input, matches
+from spaseq.windowed.named_graphs import with_listed_events
 from spaseq.windowed.report import Reported, Reporter, outer_operators
 
 
@@ -52,7 +54,7 @@ class ContinuousQuery(Keeper):
         tells_events: bool = False,
     ) -> None:
         with_events = traced(query) if tells_events else None
-        query = with_events or query
+        query = with_listed_events(with_events or query)
         self.tells_events = with_events is not None
         """Whether solutions tell the events that they are made of."""
         self.query = query
@@ -96,7 +98,7 @@ class ContinuousQuery(Keeper):
         """The serial numbers of the events that answers may tell."""
         views = (each for each in self._matches if isinstance(each, MatchView))
         parts = [serials for view in views for serials in view.event_serials()]
-        return np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+        return each_once(np.concatenate([np.zeros(0, np.int64), *parts]))
 
     @property
     def solutions(self) -> int:

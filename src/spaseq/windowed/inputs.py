@@ -17,12 +17,27 @@ from spaseq.algebra.by_place import EVERYTHING, PLACES, by_place
 from spaseq.algebra.event_patterns import Consumption, DeclaredEvent, declared_events, seqs
 from spaseq.algebra.expressions import And, Call, Constant, Expression, Var, conjuncts, walk
 from spaseq.algebra.functions import has_exists
-from spaseq.algebra.patterns import Bgp, EventMatch, Filter, Graph, Node, Pattern, Project, TriplePattern
+from spaseq.algebra.patterns import (
+    Bgp,
+    EventMatch,
+    Filter,
+    Graph,
+    Inverse,
+    Link,
+    NegatedSet,
+    Node,
+    PathAlternative,
+    PathSequence,
+    Pattern,
+    Project,
+    TriplePattern,
+)
 from spaseq.algebra.scope import in_scope, lowered, pattern_expressions, sub_patterns
 from spaseq.algebra.visibility import event_triples
 from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
 from spaseq.columnar.needs import exists_patterns, needed_predicates, parts
 from spaseq.errors import Span
+from spaseq.windowed.named_graphs import with_listed_events
 
 BLANK: Final = "spaseq_blank_"
 """Begins the variables that stand for blank nodes."""
@@ -66,10 +81,34 @@ def triples_for(triple: TriplePattern, key: str | None = None) -> tuple[TriplePa
     """The triple patterns, by place, whose triples decide a triple pattern or path; a key keeps its name."""
     if not triple.is_path:
         return (by_place(triple, key),)
+    links = _links(triple.subject, triple.predicate, triple.object)
+    if links is not None:
+        return tuple(sorted({by_place(link, key) for link in links}, key=str))
     needed = needed_predicates(Bgp((triple,)))
     if needed is None:
         return (EVERYTHING,)
     return tuple(TriplePattern(Var("s"), Constant(link), Var("o")) for link in sorted(needed, key=str))
+
+
+def _links(subject: Node, path: object, obj: Node) -> list[TriplePattern] | None:
+    """The triple patterns that views follow for a path of bounded length, so with the path's ends; None for any other path."""
+    match path:
+        case Link(iri):
+            return [TriplePattern(subject, iri, obj)]
+        case Inverse(inner):
+            return _links(obj, inner, subject)
+        case PathAlternative(several):
+            parts = [_links(subject, part, obj) for part in several]
+        case PathSequence(several):
+            nodes = [subject, *(Var(f"_:{at}") for at in range(1, len(several))), obj]
+            parts = [_links(*ends) for ends in zip(nodes, several, nodes[1:], strict=False)]
+        case NegatedSet(forward, backward):
+            ends = [(subject, obj)] * bool(forward) + [(obj, subject)] * bool(backward)
+            return [TriplePattern(start, Var("_:p"), end) for start, end in ends]
+        case _:
+            return None
+    known = [part for part in parts if part is not None]
+    return [link for part in known for link in part] if len(known) == len(parts) else None
 
 
 def counts_triples(window: StreamWindow) -> bool:
@@ -84,7 +123,8 @@ def window_inputs(query: WindowQuery) -> tuple[Input | EventInput, ...]:
     ]
     found += [Input(window.stream, EVERYTHING) for window in query.windows if counts_triples(window)]
     found += [source for _, source in window_triples(query.pattern, query.default_windows, query)]
-    found += [source for each in matches(query) for source in event_inputs(each, query)]
+    listed = with_listed_events(query)
+    found += [source for each in matches(listed) for source in event_inputs(each, listed)]
     return tuple(dict.fromkeys(found))
 
 

@@ -8,7 +8,7 @@ there at all (DISTINCT) or on all rows together (aggregates) looks at every chan
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from spaseq.columnar.keeping import Followed, Keeper
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.table import Table
 from spaseq.windowed.contents import WindowContents
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.pair_join import PairJoin
@@ -105,7 +106,7 @@ class BackgroundView(View):
         self,
         names: Sequence[str],
         certain: frozenset[str],
-        solutions: Callable[[], Mapping[str, Ids]],
+        solutions: Callable[[], Table],
         knowledge: Knowledge,
         windows: int,
     ) -> None:
@@ -122,10 +123,9 @@ class BackgroundView(View):
         if self._version == self._knowledge.version:
             return no_rows(self.names, self._windows)
         self._version = self._knowledge.version
-        old, columns = self._ids, self._solutions()
-        count = len(next(iter(columns.values()))) if columns else 0
-        self._ids = id_matrix(columns, self.names, count)
-        weight = np.repeat(np.array([-1, 1]), [len(old), count])
+        old, found = self._ids, self._solutions()
+        self._ids = id_matrix(found.columns, self.names, found.size)
+        weight = np.repeat(np.array([-1, 1]), [len(old), found.size])
         since = np.full(len(weight), period.first)
         return lasting(by_name(np.concatenate([old, self._ids]), self.names), weight, since, self._windows)
 

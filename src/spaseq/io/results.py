@@ -255,7 +255,7 @@ class SparqlJson:
     def write(self, match: Match, query: str | None = None) -> None:
         """Write one match."""
         if self._ask:
-            self._out.write(b'{"head":{},"boolean":true}\n')
+            self._truth(match.boolean is not False)
             return
         cells: list[tuple[str, Term]] = []
         if self._several:
@@ -273,7 +273,11 @@ class SparqlJson:
 
     def no_match(self, query: str | None = None) -> None:  # noqa: ARG002 - one query only
         """Write that there is none."""
-        self._out.write(b'{"head":{},"boolean":false}\n')
+        self._truth(False)
+
+    def _truth(self, truth: bool) -> None:
+        """Write the answer of an ASK, a document by itself: a query over windows has many."""
+        self._out.write(f'{{"head":{{}},"boolean":{str(truth).lower()}}}\n'.encode())
 
     def close(self) -> None:
         """End the document."""

@@ -177,6 +177,9 @@ def test_sparql_json_is_read_by_a_sparql_client() -> None:
     taken = written("sparql-json", [Match(0, 0, {"time": H1})], variables=["time"])
     assert '"matchTime"' in taken
     assert json.loads(written("sparql-json", [MATCH], form="ask"))["boolean"] is True
+    truths = [Match(0, 0, {}, boolean=True), Match(1, 1, {}, boolean=False)]
+    lines = written("sparql-json", truths, form="ask").splitlines()
+    assert [json.loads(line)["boolean"] for line in lines] == [True, False]
     assert json.loads(written("sparql-json", [], variables=["h"]))["results"]["bindings"] == []
 
 

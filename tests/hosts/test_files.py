@@ -299,3 +299,33 @@ def test_an_offset_survives_its_log() -> None:
     relative = replace(marks[0], path="a b.nq")
     (path,) = Offset.from_dict(Offset({relative.path: relative}).to_dict()).marks
     assert path == str(Path.cwd() / "a b.nq"), "a relative path and an absolute one are the same file"
+
+
+def test_the_filter_of_one_query_leaves_others_alone(spark: SparkSession, tmp_path: Path) -> None:
+    """Where the session hands filters to sources too: Spark keeps what a source makes of them with the DataFrame."""
+    (tmp_path / "events.nq").write_text(nquads(0, 20), encoding="utf-8")
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", True)
+    try:
+        events = sps.read_events(spark, tmp_path / "events.nq")
+        early, late = (
+            events.where("time < timestamp_seconds(7)"),
+            events.where("time >= timestamp_seconds(7)"),
+        )
+        assert early.union(late).count() == 20
+        assert (early.count(), events.count(), late.count(), events.count()) == (14, 20, 6, 20)
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+def test_match_reads_a_range_of_times(spark: SparkSession, tmp_path: Path) -> None:
+    """Files that it reads itself, or as rows that Spark has filtered or chosen."""
+    (tmp_path / "events.nq").write_text(nquads(0, 40), encoding="utf-8")
+    events = sps.read_events(spark, tmp_path, since="1970-01-01T00:00:05Z", until=15_000_000)
+    wanted = sps.read_events(spark, tmp_path).where(
+        "time >= timestamp_seconds(5) AND time < timestamp_seconds(15)"
+    )
+    assert events.count() == wanted.count() == 20
+    found, other = (sps.match(QUERY, {"S": each}).collect() for each in (events, wanted))
+    assert sorted(found) == sorted(other) != []
+    with pytest.raises(InvalidArgument, match="finite input"):
+        sps.read_events(spark, tmp_path, streaming=True, since="1970-01-01")

@@ -36,7 +36,6 @@ DEFAULTS: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.python.filterPushdown.enabled": "true",
     STATE_STORE: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
 }
@@ -171,7 +170,18 @@ def plan_text(frame: DataFrame) -> str:
     """How Spark understands a DataFrame, as a text."""
     if is_connected(frame.sparkSession):
         return str(frame._explain_string(extended=True))  # type: ignore[operator]
-    return str(frame._jdf.queryExecution().analyzed().toString())
+    return str(frame._jdf.queryExecution().analyzed().treeString())
+
+
+_OF_ONE_START: Final = re.compile(
+    r"#\d+L?|@[0-9a-f]+|plan_id=\d+|\bspaseq_\w+|\bparallelism=\d+|^.*CollectMetrics .*$", re.MULTILINE
+)
+"""What plans number or name anew each time, and what follows from the number of cores."""
+
+
+def lasting_plan(frame: DataFrame) -> str:
+    """What a DataFrame is made of: the same when the program that has made it is started again."""
+    return _OF_ONE_START.sub("", plan_text(frame))
 
 
 def is_connected(spark: SparkSession) -> bool:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql.datasource import EqualTo, GreaterThan, LessThanOrEqual
 
 from spaseq.engine.bookmarks import Bookmark
+from spaseq.errors import InvalidArgument
 from spaseq.io.growing import Cut
 from spaseq.operators.saved_state import IncompatibleState
-from spaseq.spark.sources.data_source import FilteredReader, SourceOptions
+from spaseq.spark.sources.data_source import RdfReader, SourceOptions
 from spaseq.spark.sources.offsets import Offset
 from support.event_files import nquads
 from support.trades import trades
@@ -53,15 +52,24 @@ def test_a_damaged_offset_is_refused_with_advice(change: dict[str, object]) -> N
         Offset.from_dict({**Offset({MARK.path: MARK}).to_dict(), **change})
 
 
-def test_no_rows_are_made_of_events_outside_the_bounds_of_a_filter(tmp_path: Path) -> None:
-    """Spark checks all filters again, so bounds may be taken as inclusive."""
+def test_no_rows_are_made_of_events_outside_a_range_of_times(tmp_path: Path) -> None:
+    """From the one instant on, up to but not at the other."""
     (tmp_path / "events.nq").write_text(nquads(trades(20)), encoding="utf-8")
-    reader = FilteredReader(SourceOptions.of({"path": str(tmp_path)}))
-
-    def at(second: int) -> datetime:
-        return datetime.fromtimestamp(second, UTC)
-
-    filters = [GreaterThan(("time",), at(5)), LessThanOrEqual(("time",), at(9)), EqualTo(("graph",), "x")]
-    assert list(reader.pushFilters([*filters])) == filters
+    bounds = {"since": "1970-01-01T00:00:05Z", "until": "1970-01-01T00:00:10Z"}
+    reader = RdfReader(SourceOptions.of({"path": str(tmp_path), **bounds}))
     rows = [row for task in reader.partitions() for batch in reader.read(task) for row in batch.to_pylist()]
-    assert [row["time"] for row in rows] == [at(second) for second in range(5, 10)]
+    assert [row["time"].timestamp() for row in rows] == list(range(5, 10))
+    assert reader.options.files.settings().items() >= bounds.items()
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"since": "soon"}, "`since` is a datetime, a text such as 2024-06-01 .* not `soon`"),
+        ({"since": "1970-01-01T00:00:05Z", "until": "1970-01-01T00:00:05Z"}, "must be before `until`"),
+    ],
+)
+def test_a_wrong_range_of_times_is_refused(given: dict[str, str], error: str) -> None:
+    """Before anything is read."""
+    with pytest.raises(InvalidArgument, match=error):
+        SourceOptions.of({"path": "events", **given})

@@ -11,7 +11,6 @@ import json
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
@@ -20,13 +19,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
-    EqualTo,
-    Filter,
-    GreaterThan,
-    GreaterThanOrEqual,
     InputPartition,
-    LessThan,
-    LessThanOrEqual,
 )
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
@@ -50,6 +43,7 @@ from spaseq.spark.shared_folder import Owner, bad_policy
 from spaseq.spark.sources.archive import Archive, check_outside
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.event_files import (
+    ALL_TIMES,
     PARTS,
     EventFiles,
     Promise,
@@ -60,13 +54,14 @@ from spaseq.spark.sources.event_files import (
     parts,
     promise_row,
     splittable,
+    time_range,
 )
 from spaseq.spark.sources.offsets import FileLog, Offset, Taken, between
 from spaseq.spark.sources.schedule import Schedule
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.stores import StoreAccess, one_name, place_of
-from spaseq.temporal.instants import BEFORE_ALL, FOREVER, TimeUnit, from_datetime
+from spaseq.temporal.instants import TimeUnit
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -76,10 +71,8 @@ if TYPE_CHECKING:
 Clean: TypeAlias = Literal["off", "delete", "archive"]
 CLEAN: Final = get_args(Clean)
 
-PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
-
 OPTIONS: Final = (
-    "path", "paths", "format", "timestampPredicate", "startPredicate", "endPredicate", "timeUnit", "triplesPerEvent", "layout", "onBadInput", "quarantine",
+    "path", "paths", "format", "timestampPredicate", "startPredicate", "endPredicate", "timeUnit", "triplesPerEvent", "layout", "since", "until", "onBadInput", "quarantine",
     "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
     "settle", "idleAfter", "fileLog", "maxFileAge", "cleanSource", "sourceArchiveDir",
 )  # fmt: skip
@@ -153,7 +146,13 @@ class SourceOptions:
             for name, text in zip(("maxFilesPerTrigger", "maxBytesPerTrigger"), limits, strict=True)
         )
         return SourceOptions(
-            EventFiles(tuple(many), given.get("format"), read, policy),
+            EventFiles(
+                tuple(many),
+                given.get("format"),
+                read,
+                policy,
+                times=time_range(given.get("since"), given.get("until")),
+            ),
             files,
             size,
             given.get("finite", "false").lower() == "true",
@@ -201,9 +200,7 @@ class PartsPartition(InputPartition):
 def register(spark: SparkSession) -> None:
     """Let this session know ``format("rdf")``, with the access to stores that this process has."""
     # A class made here is sent with its attributes; options of a reader are shown in plans.
-    pushes = spark.conf.get(PUSHDOWN, "false") == "true"
-    more = {"access": StoreAccess(), "pushes": pushes}
-    spark.dataSource.register(type("RdfFiles", (RdfDataSource,), more))
+    spark.dataSource.register(type("RdfFiles", (RdfDataSource,), {"access": StoreAccess()}))
 
 
 class RdfDataSource(DataSource):
@@ -222,12 +219,12 @@ class RdfDataSource(DataSource):
         """The columns of events, or of parts of files."""
         return _columns(SourceOptions.of(self._given()))
 
-    pushes = False
-    """True if the session hands filters to sources; Spark refuses a reader that takes them where it does not."""
-
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of all files that are there; of all columns, or of those that a schema of the user's names."""
-        found = (FilteredReader if self.pushes else RdfReader)(SourceOptions.of(self._given(), self._id))
+        """A reader of all files that are there; of all columns, or of those that a schema of the user's names.
+
+        It takes no filters: Spark would keep what one query's filters leave for all queries over the same DataFrame.
+        """
+        found = RdfReader(SourceOptions.of(self._given(), self._id))
         found.columns = _wanted(schema, found.options)
         return found
 
@@ -271,8 +268,6 @@ class _Reads:
     """What both readers do with a partition."""
 
     options: SourceOptions
-    times: tuple[int, int] = (BEFORE_ALL, FOREVER)
-    """The first and the last instant of the events that are wanted as rows."""
     columns: tuple[str, ...] = ()
     """What is wanted of these rows; nothing: all."""
 
@@ -288,11 +283,12 @@ class _Reads:
             yield part_rows(partition.splits, partition.promise, partition.lost, partition.tick)
             return
         files, place = self.options.files, TaskPlace()
-        owner = Owner(self.options.id, json.dumps(files.settings(), sort_keys=True))
+        limits = (self.options.most_files, self.options.most_bytes)
+        owner = Owner(self.options.id, json.dumps([files.settings(), limits], sort_keys=True))
         with BadEvents(files.bad, f"read-{place.owned(owner)}-{place.name}") as bad:
             for each in partition.lost:
                 bad(each)
-            yield from event_rows(partition.splits, files, bad, self.times, self.columns)
+            yield from event_rows(partition.splits, files, bad, self.columns)
         if partition.promise is not None:
             yield promise_row(partition.promise, files, self.columns)
 
@@ -312,26 +308,6 @@ class RdfReader(_Reads, DataSourceReader):
         return [PartsPartition(task) for task in self.tasks(splits)]
 
 
-class FilteredReader(RdfReader):
-    """The same where Spark hands filters to sources."""
-
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:  # noqa: N802
-        """Take bounds of the time, so that no rows are made of events beyond; Spark checks all filters again."""
-        for each in filters:
-            match each:
-                case GreaterThan(("time",), datetime() as value) | GreaterThanOrEqual(
-                    ("time",), datetime() as value
-                ):
-                    self.times = max(self.times[0], from_datetime(value)), self.times[1]
-                case LessThan(("time",), datetime() as value) | LessThanOrEqual(
-                    ("time",), datetime() as value
-                ):
-                    self.times = self.times[0], min(self.times[1], from_datetime(value))
-                case EqualTo(("time",), datetime() as value):
-                    self.times = from_datetime(value), from_datetime(value)
-            yield each
-
-
 class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Takes new files as they come and reads on in those that grow, so many or so much of them in a micro-batch."""
 
@@ -341,6 +317,8 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
             raise InvalidArgument(
                 "the layout `dataset` needs whole files, and a stream takes them as they come"
             )
+        if files.times != ALL_TIMES:
+            raise InvalidArgument("`since` and `until` are options of a finite input, not of a stream")
         streams = replace(files, options=replace(files.options, layout="stream"), followed=True)
         self.options = replace(options, files=streams)
         self._watch: Watch | None = None

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
@@ -23,6 +24,7 @@ from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.readers import check_source, found_layout, layout_of
 from spaseq.io.sources import Layout, PathLike, Source, find_sources
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.events import instant_of
 from spaseq.settings import settings
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
 from spaseq.spark.shared_folder import BadPolicy, Directory, bad_policy
@@ -37,7 +39,7 @@ from spaseq.spark.spark_session import (
     workers_like_us,
 )
 from spaseq.stores import StoreAccess, is_store, one_name
-from spaseq.temporal.instants import BEFORE_ALL, FOREVER, TimeUnit
+from spaseq.temporal.instants import BEFORE_ALL, FOREVER, XSD, TimeUnit, format_instant, parse_instant
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -64,6 +66,31 @@ def event_columns(options: ReadOptions) -> StructType:
     """The columns of events that are read so: with intervals also their starts."""
     begun = [StructField("start", TimestampType())] if options.ends is not None else []
     return StructType([*EVENTS.fields, *begun])
+
+
+ALL_TIMES: Final = (BEFORE_ALL, FOREVER)
+
+
+def time_range(since: datetime | str | int | None, until: datetime | str | int | None) -> tuple[int, int]:
+    """The first instant of the events that are wanted, and the first after it of those that are not."""
+    first = BEFORE_ALL if since is None else _bound("since", since)
+    end = FOREVER if until is None else _bound("until", until)
+    if first >= end:
+        raise InvalidArgument(
+            "`since` must be before `until`: events are read from the one on, up to but not at the other"
+        )
+    return first, end
+
+
+def _bound(name: str, given: datetime | str | int) -> int:
+    try:
+        is_date = isinstance(given, str) and "T" not in given
+        return parse_instant(str(given), XSD + "date") if is_date else instant_of(given)
+    except (InvalidArgument, ValueError):
+        raise InvalidArgument(
+            f"`{name}` is a datetime, a text such as 2024-06-01 or 2024-06-01T08:00:00Z, or an int of microseconds since 1970, "
+            f"not {described(given)}"
+        ) from None
 
 
 PARTS: Final = StructType(
@@ -103,10 +130,18 @@ class EventFiles:
     """Files that have another name for users, with that name."""
     access: StoreAccess | None = None
     """How workers reach the stores of these files."""
+    times: tuple[int, int] = ALL_TIMES
+    """The first instant of the events that are wanted, and the first after it of those that are not."""
 
     def __post_init__(self) -> None:
         if any(map(is_store, self.paths)):
             object.__setattr__(self, "access", StoreAccess())
+
+    def wanted(self, events: EventBatch) -> EventBatch:
+        """The events that lie in the range of times."""
+        if self.times == ALL_TIMES:
+            return events
+        return events.take(np.flatnonzero((events.times >= self.times[0]) & (events.times < self.times[1])))
 
     def cure(self, split: Split) -> str:
         """What to say of bad input that may be due to the layout: nothing if a file was judged as a whole."""
@@ -137,6 +172,8 @@ class EventFiles:
             "timeUnit": options.time_unit,
             "triplesPerEvent": options.triples_per_event,
             "layout": options.layout,
+            "since": None if self.times[0] == BEFORE_ALL else format_instant(self.times[0]),
+            "until": None if self.times[1] == FOREVER else format_instant(self.times[1]),
             "onBadInput": self.bad.policy,
             "quarantine": None if self.bad.folder is None else self.bad.folder.path,
         }
@@ -156,6 +193,8 @@ def read_events(
     triples_per_event: int | None = None,
     layout: Layout = "auto",
     columns: Sequence[str] | None = None,
+    since: datetime | str | int | None = None,
+    until: datetime | str | int | None = None,
     on_bad_input: str | None = None,
     quarantine: Directory | None = None,
     finite: bool = False,
@@ -171,7 +210,8 @@ def read_events(
     """The events of files, directories or globs: ``time, triples, graph, source, position, promise``.
 
     With ``start_predicate`` and ``end_predicate`` there is a column ``start``, NULL for an instant. ``columns`` names those that are
-    wanted: the others are not made, and without ``triples`` those of the files are not kept.
+    wanted: the others are not made, and without ``triples`` those of the files are not kept. Of a finite input ``since`` and ``until`` (a datetime,
+    a text in ``xsd:dateTime`` or ``xsd:date`` syntax, or microseconds) leave out events before the one and from the other on, also where `match` reads the files.
 
     Options as on the command line. ``on_bad_input`` is ``fail``, ``skip`` or ``quarantine``, which needs ``quarantine``, a
     directory that all workers see; without it `match` decides, which reads the files itself, and otherwise bad input fails. The layout
@@ -207,7 +247,11 @@ def read_events(
     paths = tuple(dict.fromkeys(map(one_name, _strings(path))))
     if any(map(is_store, paths)):
         reach_stores(spark)
-    files = EventFiles(paths, format, options, bad_policy(on_bad_input or "fail", quarantine), streaming)
+    times = time_range(since, until)
+    if streaming and times != ALL_TIMES:
+        raise InvalidArgument("`since=` and `until=` are for a finite input, without `streaming=True`")
+    policy = bad_policy(on_bad_input or "fail", quarantine)
+    files = EventFiles(paths, format, options, policy, streaming, times=times)
     if not streaming:
         files.found()
     more = {
@@ -280,6 +324,7 @@ def _loaded(
     reader = _reader(spark, settings, streaming=streaming)
     frame = reader.load()
     _files[frame] = FileParts(files, reader.option("yields", "parts").load()) if streaming else files
+    _settings[frame] = settings
     return frame
 
 
@@ -299,6 +344,26 @@ def _strings(path: object) -> tuple[str, ...]:
 
 _files: WeakKeyDictionary[DataFrame, EventFiles | FileParts] = WeakKeyDictionary()
 """The DataFrames of `read_events` that are in use, and what `match` reads in place of their rows."""
+
+
+_settings: WeakKeyDictionary[DataFrame, dict[str, str]] = WeakKeyDictionary()
+"""The options with which Spark reads the files of these DataFrames."""
+
+
+def ruled_rows(frame: DataFrame, bad: BadPolicy) -> DataFrame:
+    """The same rows with another rule for bad input, if the DataFrame comes straight from `read_events` and is not cached."""
+    settings = None if frame.is_cached else _settings.get(frame)
+    if settings is None:
+        return frame
+    place = {} if bad.folder is None else {"quarantine": bad.folder.path}
+    settings = {**settings, "onBadInput": bad.policy, **place}
+    return _reader(frame.sparkSession, settings, streaming=frame.isStreaming).load()
+
+
+def files_behind(frame: DataFrame) -> EventFiles | None:
+    """The files of a DataFrame that comes straight from `read_events`."""
+    found = _files.get(frame)
+    return found.files if isinstance(found, FileParts) else found
 
 
 def parts_behind(frame: DataFrame) -> FileParts | None:
@@ -439,10 +504,9 @@ def event_rows(
     splits: Iterable[Split],
     files: EventFiles,
     bad: OnBad,
-    times: tuple[int, int] = (BEFORE_ALL, FOREVER),
     columns: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """The events of some parts of files as rows, those from one instant to another, with some columns or all."""
+    """The events of some parts of files as rows, with some columns or all."""
     dictionary = TermDictionary()
     wanted = columns or event_columns(files.options).names
     options = replace(
@@ -454,9 +518,7 @@ def event_rows(
     for split in splits:
         report = with_cure(placed(bad, split), files.cure(split))
         for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
-            inside = (events.times >= times[0]) & (events.times <= times[1])
-            events = events if inside.all() else events.take(np.flatnonzero(inside))
-            yield rows_of(events, dictionary, split, wanted)
+            yield rows_of(files.wanted(events), dictionary, split, wanted)
 
 
 def promise_row(promise: Promise, files: EventFiles, columns: Sequence[str] = ()) -> pa.RecordBatch:

@@ -20,6 +20,7 @@ from spaseq.io.growing import read_part
 from spaseq.io.layouts import with_cure
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.ordered import each_once
 from spaseq.settings import settings
 from spaseq.spark.job import Job
 from spaseq.spark.output.tallies import write_tally
@@ -208,7 +209,8 @@ class MatchParts:
                     continue
                 report = with_cure(placed(bad, part), files.cure(part))
                 begin, doubtful = count, [np.zeros(0, np.int64)]
-                for events in read_part(part, part.begin, stream, self._stream, dictionary, options, report):
+                for read in read_part(part, part.begin, stream, self._stream, dictionary, options, report):
+                    events = files.wanted(read)
                     numbers = np.arange(count, count + len(events))
                     count += len(events)
                     kept = work.believed(events, report)
@@ -360,13 +362,13 @@ class _Task:
     def _see(self, events: EventBatch, parts: Parts | None) -> None:
         """Note how far the streams, or their sources, have come."""
         streams = self.mapper.job.streams
-        for stream in np.unique(events.streams).tolist():
+        for stream in each_once(events.streams).tolist():
             own = events.streams == stream
             if parts is None:
                 self.progress.see(streams[stream], int(events.times[own].max()))
                 continue
             names, codes = parts
-            for code in np.unique(codes[own]).tolist():
+            for code in each_once(codes[own]).tolist():
                 time = int(events.times[own & (codes == code)].max())
                 self.progress.see(streams[stream], time, names[code])
 

@@ -78,6 +78,37 @@ def test_streaming_queries_that_share_a_quarantine_keep_their_bad_records_apart(
     assert kept(spark, place) == ["bad line a", "bad line b"]
 
 
+def test_matches_in_one_streaming_query_keep_their_records_apart(spark: SparkSession, tmp_path: Path) -> None:
+    """One query over several inputs, or with another lateness, united and written into one quarantine."""
+    place = tmp_path / "kept"
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        for number, seconds in enumerate(([10, 20], [5, 21])):
+            text = nquads(trade(second, name, second) for second in seconds)
+            (tmp_path / name / f"{number}.nq").write_text(f"bad line {name}\n{text}", encoding="utf-8")
+
+    def matched(name: str, lateness: int, *, by_spark: bool = False) -> DataFrame:
+        rule = {"on_bad_input": "quarantine", "quarantine": str(place)}
+        events = sps.read_events(
+            spark, tmp_path / name, streaming=True, finite=True, max_files_per_trigger=1,
+            **rule if by_spark else {},
+        )  # fmt: skip
+        events = events.where("promise OR time IS NOT NULL") if by_spark else events
+        return sps.match(RISE, {"S1": events}, partitions=2, lateness=lateness, **rule)  # type: ignore[arg-type]
+
+    for repeated in (False, True):
+        if repeated:
+            max((tmp_path / "points" / "commits").glob("[0-9]*")).unlink()
+        answers = matched("a", 0).union(matched("b", 0)).union(matched("b", 10**6, by_spark=True))
+        writer = answers.writeStream.option("checkpointLocation", str(tmp_path / "points"))
+        writer.format("noop").trigger(availableNow=True).start().awaitTermination()
+        rows = sps.bad_records(spark, place).collect()
+        assert sorted(row.text[-1] for row in rows if not row.late) == list("aabbbb")
+        assert sorted(row.text.split(">")[0] for row in rows if row.late) == [
+            f"<{EX}{name}" for name in "abb"
+        ]
+
+
 def test_bad_records_carry_the_columns_that_events_carry(spark: SparkSession, tmp_path: Path) -> None:
     """So that the record is found again where it came from, with provenance or without."""
     for provenance in (True, False):
@@ -118,3 +149,20 @@ def test_bad_input_that_spark_reads_is_told_with_what_rules_it(spark: SparkSessi
     problem = str(problem_of(failed.value))
     assert f"{tmp_path}/a.nq:1" in problem
     assert 'help: `read_events(…, on_bad_input="skip")`' in problem
+
+
+def test_match_rules_the_files_of_read_events_also_if_columns_are_carried(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark makes rows of them then, with the rule of `match`."""
+    text = nquads([trade(1, "a", 1), trade(2, "a", 2)])
+    (tmp_path / "a.nq").write_text(f"bad line\n{text}", encoding="utf-8")
+    events = sps.read_events(spark, tmp_path / "a.nq")
+    answers = sps.match(
+        RISE, {"S1": events}, provenance=True, carry=["position"], on_bad_input="quarantine", quarantine=tmp_path / "bad"
+    )  # fmt: skip
+    assert [event.carried for row in answers.collect() for event in row.events] == [
+        {"position": "2"},
+        {"position": "4"},
+    ]
+    assert kept(spark, tmp_path / "bad") == ["bad line"]

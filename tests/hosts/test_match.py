@@ -404,3 +404,19 @@ def test_columns_of_rows_are_carried_into_provenance(spark: SparkSession) -> Non
             sps.match(query, {"S": events}, **known, **wrong)
     with pytest.raises(InvalidArgument, match="needs provenance=True"):
         sps.match(query, {"S": events}, format="ntriples", carry=carry)
+
+
+def test_rows_of_one_dataframe_name_their_streams(spark: SparkSession) -> None:
+    """By alias or IRI; to a query over one stream of everything, names mean nothing."""
+    triple = "array(named_struct('s', '<urn:a>', 'p', '<urn:p>', 'o', concat('\"', id, '\"'))) AS triples"
+    events = spark.range(4).selectExpr(
+        "timestamp_seconds(id) AS time", triple, "array('S', 'urn:s', 'T', 'urn:x')[int(id)] AS stream"
+    )
+    each = "DEFINE GPM {0} ON {0} {{ ?k <urn:p> ?{0} }}"
+    query = f"SELECT ?S ?T FROM STREAM S <urn:s> FROM STREAM T <urn:t> WHERE {{ SEQ (S : T) {each.format('S')} {each.format('T')} }}"
+    assert sorted((row.S, row.T) for row in sps.match(query, events).collect()) == [
+        ('"0"', '"2"'),
+        ('"1"', '"2"'),
+    ]
+    everything = sps.match(spaseq.compile("SELECT ?v WHERE { ?k <urn:p> ?v }", language="epsparql"), events)
+    assert sorted(row.v for row in everything.collect()) == ['"0"', '"1"', '"2"', '"3"']

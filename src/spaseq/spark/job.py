@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from pyoxigraph import Literal
 
@@ -18,6 +19,9 @@ from spaseq.planner.program import Program, build_program
 from spaseq.spark.shared_folder import BadPolicy, Owner, SharedFolder
 from spaseq.spark.shuffle.routing import Routing, routing_of
 from spaseq.spark.shuffle.watermark import Pace
+
+SEVERAL: Final = -2
+"""In place of the number of a stream whose name is not that of one alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +96,14 @@ class Job:
     """Microseconds by which an event may be ahead of the wall clock; None: any time is accepted."""
     carries: bool = False
     """True if events carry columns of their rows into provenance (`spaseq.spark.shuffle.carried`)."""
+    origin: str = ""
+    """What the events come from and how they are read, if bad or late ones are kept."""
 
     @property
     def owner(self) -> Owner:
         """Whose files the tasks write."""
         asked = [(task.name, task.program.query.normal_text) for task in self.tasks]
-        return Owner(self.id, repr([self.streams, asked]))
+        return Owner(self.id, repr([self.streams, asked, self.origin]))
 
     @property
     def keeps_late(self) -> bool:
@@ -165,6 +171,16 @@ def make_tasks(
             )
         )
     return tuple(tasks), streams
+
+
+def named_streams(queries: Mapping[str, CompiledQuery], streams: tuple[str, ...]) -> dict[str, int]:
+    """For everything that rows may call their stream, alias or IRI, its number; `SEVERAL` if queries mean different ones by it."""
+    found = {iri: number for number, iri in enumerate(streams)}
+    for stream in (stream for query in queries.values() for stream in query.streams):
+        for name in stream.names:
+            if name not in streams and found.setdefault(name, found[stream.iri]) != found[stream.iri]:
+                found[name] = SEVERAL
+    return found
 
 
 def stream_numbers(

@@ -25,7 +25,7 @@ from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices, in_run
 from spaseq.planner.value_types import certain_types
 from spaseq.settings import settings
-from spaseq.spark.job import Job, Task, make_tasks, stream_numbers
+from spaseq.spark.job import Job, Task, make_tasks, named_streams, stream_numbers
 from spaseq.spark.metrics import observed
 from spaseq.spark.output.across_buckets import compared
 from spaseq.spark.output.answer_rows import AnswerForm, RowForm
@@ -33,9 +33,16 @@ from spaseq.spark.output.native import as_native
 from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_columns
 from spaseq.spark.shared_folder import Directory, SharedFolder, bad_policy
 from spaseq.spark.shuffle.routing import BUCKETS, bucket_places
-from spaseq.spark.sources.event_files import FileParts, clock_ticks, parts_behind
+from spaseq.spark.sources.event_files import FileParts, clock_ticks, files_behind, parts_behind, ruled_rows
 from spaseq.spark.sources.graph_values import checked_syntax
-from spaseq.spark.spark_session import ROCKSDB, STATE_STORE, parallel_tasks, plan_text, workers_like_us
+from spaseq.spark.spark_session import (
+    ROCKSDB,
+    STATE_STORE,
+    lasting_plan,
+    parallel_tasks,
+    plan_text,
+    workers_like_us,
+)
 from spaseq.spark.stages.gpm_stage import MatchClock, MatchParts, MatchRows
 from spaseq.spark.stages.sequence_stage import BucketSequences
 from spaseq.spark.stages.worker import Shared, shared
@@ -256,7 +263,9 @@ def answers_of(
         )
     spark = frames[0].sparkSession
     workers_like_us(spark)
-    job = _job(spark, queries, knowledge, options, streaming=streaming)
+    job = replace(
+        _job(spark, queries, knowledge, options, streaming=streaming), origin=_origin(given, options)
+    )
     sent = shared(spark, job)
     blocks = _matched(job, sent, queries, streams, options)
     metrics = options.metrics or (f"spaseq_{job.id[:8]}" if streaming else None)
@@ -305,6 +314,23 @@ def _given(streams: object) -> list[DataFrame | FileParts]:
 def _several(stream: object) -> Sequence[object]:
     """The DataFrames of one stream: each keeps the way it is read, which a union would lose."""
     return stream if isinstance(stream, (list, tuple)) and stream else [stream]
+
+
+def _origin(given: Sequence[DataFrame | FileParts], options: MatchOptions) -> str:
+    """What the events come from and how they are read: the same if the query is started again.
+
+    Matches of one query that one streaming query of Spark's unites are told apart by it where they keep bad and late events.
+    """
+    if options.quarantine is None or isinstance(options.quarantine, SharedFolder):
+        return ""  # nothing is kept, or where no others keep theirs
+    read = [files_behind(each) if isinstance(each, DataFrame) else each.files for each in given]
+    settings = [None if files is None else files.settings() for files in read]
+    plans = [lasting_plan(each) for each in given if isinstance(each, DataFrame)]
+    judged = [
+        options.format, options.timestamp_predicate, options.partitions, options.lateness, options.stream_lag, options.idle_after,
+        options.max_lead, options.close_after, options.watermark_by, options.carry,
+    ]  # fmt: skip
+    return repr([settings, plans, judged])
 
 
 def _endless(
@@ -427,7 +453,7 @@ def _matched(
         if "stream" not in streams.columns:
             raise InvalidArgument("one DataFrame for all streams needs a column `stream`")
         _check_promises(streams)
-        numbers = {iri: number for number, iri in enumerate(job.streams)}
+        numbers = named_streams(queries, job.streams)
         rows, syntax = _rows(streams, options, with_stream=True)
         frames = [rows.mapInArrow(MatchRows(sent, numbers, syntax), BLOCKS)]
         return reduce(DataFrame.unionAll, [*frames, *_clock(streams, job, sent, options)])
@@ -447,6 +473,8 @@ def _matched(
         else:
             assert isinstance(stream, DataFrame)
             stream = with_promises(stream) if stream in _promising else stream
+            if options.on_bad_input is not None:
+                stream = ruled_rows(stream, job.bad)
             _check_promises(stream)
             rows, syntax = _rows(stream, options, with_stream=False)
             frames.append(rows.mapInArrow(MatchRows(sent, numbers[name], syntax), BLOCKS))

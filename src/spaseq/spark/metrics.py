@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,17 +46,23 @@ def prometheus_text(progress: StreamingQueryProgress) -> str:
 
     What is counted is that of the last micro-batch; ``live_runs``, ``state_bytes`` and ``watermark`` are as they stand.
     """
-    report: dict[str, Any] = json.loads(progress.json)
-    lines: dict[str, list[str]] = {}
-    for name, metrics in report.get("observedMetrics", {}).items():
+    return _text([json.loads(progress.json)])
+
+
+def _text(reports: Iterable[Mapping[str, Any]]) -> str:
+    """What micro-batches report, each metric once and each sample once: of equal names the last is told."""
+    found: dict[str, dict[str, float]] = {}
+    for name, metrics in (each for report in reports for each in report.get("observedMetrics", {}).items()):
         query = next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
         for metric, labels, value in _samples(metrics):
             shown = "".join(f',{label}="{_escaped(text)}"' for label, text in labels.items())
-            head = [f"# TYPE {_PREFIX}_{metric} gauge"]
-            lines.setdefault(metric, head).append(
-                f'{_PREFIX}_{metric}{{query="{_escaped(query)}"{shown}}} {value}'
-            )
-    return "".join(f"{line}\n" for metric in sorted(lines) for line in lines[metric])
+            sample = f'{_PREFIX}_{metric}{{query="{_escaped(query)}"{shown}}}'
+            found.setdefault(metric, {})[sample] = value
+    return "".join(
+        f"# TYPE {_PREFIX}_{metric} gauge\n"
+        + "".join(f"{name} {value}\n" for name, value in found[metric].items())
+        for metric in sorted(found)
+    )
 
 
 def _samples(metrics: dict[str, Any]) -> Iterator[tuple[str, dict[str, str], float]]:
@@ -76,20 +82,25 @@ def _escaped(text: str) -> str:
 
 
 class PrometheusFile(StreamingQueryListener):
-    """Writes the reports of all streaming queries of a session to a file, for the textfile collector of node_exporter:
+    """Writes the last reports of all streaming queries of a session to a file, for the textfile collector of node_exporter:
     ``spark.streams.addListener(PrometheusFile("spaseq.prom"))``.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
+        self._reports: dict[str, Mapping[str, Any]] = {}
+        """The last report of every streaming query."""
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
         """Nothing is known yet."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
         """Replace the file."""
+        report: Mapping[str, Any] = json.loads(event.progress.json)
+        self._reports.pop(report.get("id", ""), None)
+        self._reports[report.get("id", "")] = report
         unfinished = self._path.with_name(f".{self._path.name}.{os.getpid()}")
-        unfinished.write_text(prometheus_text(event.progress), encoding="utf-8")
+        unfinished.write_text(_text(self._reports.values()), encoding="utf-8")
         unfinished.replace(self._path)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802

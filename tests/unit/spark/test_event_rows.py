@@ -11,6 +11,8 @@ from pyoxigraph import RdfFormat, parse
 from spaseq.io.bad_input import BadInput
 from spaseq.io.options import ReadOptions
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.forms import EVERY_STREAM
+from spaseq.spark.job import SEVERAL
 from spaseq.spark.sources import event_rows
 from spaseq.spark.sources.event_rows import EventRows, canonical_term
 from spaseq.temporal.instants import FIRST_INSTANT, LAST_INSTANT
@@ -208,3 +210,20 @@ def test_a_row_without_time_after_a_bad_one_is_bad_as_well() -> None:
     assert not list(rows.batches(pa.record_batch(given)))
     assert bad[1].reason == "the row has no time"
     assert [each.carried for each in bad] == [{"key": "a"}, {"key": "b"}]
+
+
+def test_rows_of_one_table_go_to_the_streams_they_name() -> None:
+    """Those of streams that no query declares do not exist, unless a query reads whatever it is given."""
+    names = ["S", "urn:t", "X", "Both", None]
+    body = pa.array([[{"s": "<urn:s>", "p": "<urn:p>", "o": "<urn:o>"}]] * 5, TRIPLES)
+    batch = pa.record_batch({"time": pa.array(range(5), pa.int64()), "triples": body, "stream": names})
+    known = {"urn:s": 0, "S": 0, "urn:t": 1, "T": 1, "Both": SEVERAL}
+    for more, expected in (({}, {0: [0], 1: [1]}), ({EVERY_STREAM: 2}, {0: [0], 1: [1], 2: [2, 4]})):
+        bad: list[BadInput] = []
+        streams = ("urn:s", "urn:t", EVERY_STREAM)
+        rows = EventRows(streams, known | more, None, TermDictionary(), ReadOptions(), bad.append, "rows")
+        found = {int(events.streams[0]): events.times.tolist() for events, _ in rows.batches(batch)}
+        assert found == expected
+        reasons = {item.position: item.reason for item in bad}
+        assert "which is another one in each query" in reasons.pop(3)
+        assert reasons == ({} if more else {4: "the row names no stream"})

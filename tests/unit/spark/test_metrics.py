@@ -54,3 +54,15 @@ def test_the_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
     PrometheusFile(file).onQueryProgress(SimpleNamespace(progress=REPORT))  # type: ignore[arg-type]
     assert file.read_text() == TEXT
     assert list(tmp_path.iterdir()) == [file]
+
+
+def test_the_file_tells_of_all_streaming_queries(tmp_path: Path) -> None:
+    """Each by its last report, each metric under one head, and no sample twice, which Prometheus refuses."""
+    file = tmp_path / "spaseq.prom"
+    listener = PrometheusFile(file)
+    for query, name, events in (("1", "a", 1), ("2", "b", 2), ("1", "a", 3), ("3", "b", 4)):
+        report = {"id": query, "observedMetrics": {name: {"events": events}}}
+        listener.onQueryProgress(SimpleNamespace(progress=Progress(json.dumps(report))))  # type: ignore[arg-type]
+    head, *samples = file.read_text().splitlines()
+    assert head == "# TYPE spaseq_events gauge"
+    assert sorted(samples) == ['spaseq_events{query="a"} 3', 'spaseq_events{query="b"} 4']

@@ -7,7 +7,7 @@ import pytest
 import spaseq
 from spaseq import InvalidArgument
 from spaseq.engine.inputs import NamedQuery, resolve_streams
-from spaseq.spark.job import stream_numbers
+from spaseq.spark.job import SEVERAL, named_streams, stream_numbers
 
 PATTERN = "SELECT * WITHIN 1 HOUR FROM STREAM {alias} <urn:{iri}> WHERE {{ SEQ (A) DEFINE GPM A ON {alias} {{ ?s ?p ?o }} }}"
 QUERIES = {
@@ -54,3 +54,11 @@ def test_streams_are_numbered_by_alias_or_iri() -> None:
     assert stream_numbers(queries, ("urn:s", "urn:t"), ["urn:t", "S"]) == {"S": 0, "urn:t": 1}
     with pytest.raises(InvalidArgument, match="is given twice, as `S` and as `urn:s`"):
         stream_numbers(queries, ("urn:s", "urn:t"), ["S", "urn:s", "T"])
+
+
+def test_rows_name_their_streams_by_alias_or_iri() -> None:
+    """An alias of which queries mean different streams names none."""
+    known = named_streams({name: QUERIES[name] for name in ("first", "second")}, ("urn:s", "urn:t"))
+    assert known == {"urn:s": 0, "urn:t": 1, "S": 0, "T": 1}
+    known = named_streams(QUERIES, ("urn:s", "urn:t", "urn:other"))
+    assert known == {"urn:s": 0, "urn:t": 1, "urn:other": 2, "S": SEVERAL, "T": 1}

@@ -74,10 +74,14 @@ class RowForm:
     def promise(self, job: Job, time: int) -> pa.RecordBatch:
         """The row that promises that no graph before a time will follow; at the end of time, none at all."""
         told = pa.array([None if time >= FOREVER else time], INSTANT)
-        columns = {"time": told, **_start(job.tasks[0], pa.nulls(1, INSTANT))}
+        columns: dict[str, pa.Array] = {}
+        if job.compares:
+            columns |= {"spread": pa.array([0], pa.int32()), "equal": pa.nulls(1, pa.string())}
+        columns |= {"time": told, **_start(job.tasks[0], pa.nulls(1, INSTANT))}
         columns["triples"] = pa.nulls(1, ARROW_TRIPLES)
         if job.provenance:
-            columns |= {"match": pa.nulls(1, pa.string()), "events": pa.nulls(1, _EVENT)}
+            events = pa.nulls(1, _CARRYING if job.carries else _EVENT)
+            columns |= {"match": pa.nulls(1, pa.string()), "events": events}
         return pa.RecordBatch.from_pydict({**columns, "promise": pa.array([True])})
 
 

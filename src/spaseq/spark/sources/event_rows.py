@@ -27,8 +27,11 @@ from spaseq.io.encode import encode_events
 from spaseq.io.options import ReadOptions
 from spaseq.model.batch import EventBatch, concat
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.forms import EVERY_STREAM
+from spaseq.model.ordered import each_once
 from spaseq.model.terms import Term
 from spaseq.settings import settings
+from spaseq.spark.job import SEVERAL
 from spaseq.spark.sources.graph_values import events_of_value
 from spaseq.spark.sources.value_lines import lexed_values
 from spaseq.temporal.instants import FIRST_INSTANT, FOREVER, LAST_INSTANT
@@ -90,7 +93,7 @@ class EventRows:
         first, self.rows = self.rows, self.rows + batch.num_rows
         self._given, self._first = batch, first
         numbers = self._numbers(batch, first)
-        for stream in np.unique(numbers[numbers >= 0]).tolist():
+        for stream in each_once(numbers[numbers >= 0]).tolist():
             rows = np.flatnonzero(numbers == stream)
             part = batch if len(rows) == batch.num_rows else batch.take(pa.array(rows))
             rows = self._with_payload(part, rows, stream, first)
@@ -105,14 +108,19 @@ class EventRows:
                     yield events, places
 
     def _numbers(self, batch: pa.RecordBatch, first: int) -> Ints:
-        """The stream of every row; -1 where no query declares it."""
+        """The stream of every row; negative where no query declares it."""
         if isinstance(self._stream, int):
             return np.full(batch.num_rows, self._stream, np.int32)
         names = batch.column("stream").to_pylist()
-        for row, name in enumerate(names):
-            if name is None:
+        other = self._stream.get(EVERY_STREAM, -1)  # of a query that reads whatever it is given
+        numbers = np.array([self._stream.get(name, other) for name in names], np.int32)
+        for row in np.flatnonzero(numbers < 0).tolist():
+            if names[row] is None:
                 self._bad("the row names no stream", first + row, "")
-        return np.array([self._stream.get(name, -1) for name in names], np.int32)
+            elif numbers[row] == SEVERAL:
+                reason = f"the row names the stream `{names[row]}`, which is another one in each query: name it by its IRI"
+                self._bad(reason, first + row, "")
+        return numbers
 
     def _with_payload(
         self, part: pa.RecordBatch, rows: npt.NDArray[np.intp], stream: int, first: int

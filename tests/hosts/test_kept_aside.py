@@ -151,7 +151,7 @@ def test_bad_input_that_spark_reads_is_told_with_what_rules_it(spark: SparkSessi
     assert 'help: `read_events(…, on_bad_input="skip")`' in problem
 
 
-def test_match_rules_the_files_of_read_events_also_if_columns_are_carried(
+def test_match_rules_the_files_of_read_events_also_if_columns_are_carried_or_chosen(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """Spark makes rows of them then, with the rule of `match`."""
@@ -166,3 +166,5 @@ def test_match_rules_the_files_of_read_events_also_if_columns_are_carried(
         {"position": "4"},
     ]
     assert kept(spark, tmp_path / "bad") == ["bad line"]
+    chosen = sps.read_events(spark, tmp_path / "a.nq", columns=["time", "triples"])
+    assert sps.match(RISE, {"S1": chosen}, on_bad_input="skip").count() == 1

@@ -420,3 +420,20 @@ def test_rows_of_one_dataframe_name_their_streams(spark: SparkSession) -> None:
     ]
     everything = sps.match(spaseq.compile("SELECT ?v WHERE { ?k <urn:p> ?v }", language="epsparql"), events)
     assert sorted(row.v for row in everything.collect()) == ['"0"', '"1"', '"2"', '"3"']
+
+
+def test_options_of_streams_say_that_a_batch_does_not_need_them(spark: SparkSession) -> None:
+    """A finite input is sorted as a whole; the answers are the same."""
+    events = spark.sql(
+        "SELECT timestamp_seconds(1) AS time, array(struct('<urn:a>' AS s, '<urn:p>' AS p, '1' AS o)) AS triples"
+    )
+    query = "SELECT ?v FROM STREAM S <urn:s> WHERE { SEQ (A) DEFINE GPM A ON S { ?k <urn:p> ?v } }"
+    for match in (
+        lambda **more: sps.match(query, {"S": events}, **more),
+        lambda **more: sps.match_all({"q": query}, {"S": events}, **more),
+    ):
+        with pytest.warns(
+            UserWarning, match="without effect: `lateness=`, `on_late=`; batch DataFrames are sorted"
+        ) as told:
+            match(lateness="5s", on_late="skip")
+        assert told[0].filename == __file__

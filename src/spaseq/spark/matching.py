@@ -92,6 +92,10 @@ class MatchOptions:
     """A folder in which tasks leave what they have counted (`spaseq.spark.output.tallies`)."""
 
 
+_OF_STREAMS: Final = ("lateness", "stream_lag", "idle_after", "on_late", "close_after", "watermark_by")
+"""Options that only streaming DataFrames need."""
+
+
 def match(
     query: CompiledQuery | str,
     streams: Streams,
@@ -179,6 +183,7 @@ def match(
     columns = answer_columns(form, provenance=provenance, carried=bool(carry))
     queries = {compiled.name: compiled}
     answers = answers_of(queries, streams, knowledge, columns, options, RowForm(together=False))
+    _tell_unused(options, answers)
     if form.kind == "construct" and answers.isStreaming:
         told = StructType([*columns.fields, StructField("promise", BooleanType())])
         rows = RowForm(together=False, promises=True)
@@ -240,7 +245,9 @@ def match_all(
     if not compiled:
         raise InvalidArgument("match_all needs at least one query")
     columns = all_answer_columns(provenance=known.provenance, carried=bool(known.carry))
-    return answers_of(compiled, streams, knowledge, columns, known, RowForm(together=True))
+    answers = answers_of(compiled, streams, knowledge, columns, known, RowForm(together=True))
+    _tell_unused(known, answers)
+    return answers
 
 
 def answers_of(
@@ -309,6 +316,17 @@ def _given(streams: object) -> list[DataFrame | FileParts]:
             "several DataFrames for one stream must be batch DataFrames; read_events takes a list of paths, streaming=True as well"
         )
     return [each for _, each in found if isinstance(each, (DataFrame, FileParts))]
+
+
+def _tell_unused(options: MatchOptions, answers: DataFrame) -> None:
+    """Warn of options that a finite input does not need: it is sorted as a whole."""
+    usual = MatchOptions()
+    given = [f"`{name}=`" for name in _OF_STREAMS if getattr(options, name) != getattr(usual, name)]
+    if given and not answers.isStreaming:
+        warnings.warn(
+            f"without effect: {', '.join(given)}; batch DataFrames are sorted as a whole, so nothing in them is late",
+            stacklevel=3,
+        )
 
 
 def _several(stream: object) -> Sequence[object]:

@@ -268,7 +268,9 @@ def read_events(
     settings = {**files.settings(), **{name: str(value) for name, value in more.items() if value is not None}}
     if columns is not None:
         wanted = _chosen(columns, event_columns(options))
-        return _reader(spark, settings, streaming=streaming).schema(wanted).load()
+        frame = _reader(spark, settings, streaming=streaming).schema(wanted).load()
+        _settings[frame] = settings
+        return frame
     return _loaded(spark, files, settings, streaming=streaming)
 
 
@@ -357,7 +359,7 @@ def ruled_rows(frame: DataFrame, bad: BadPolicy) -> DataFrame:
         return frame
     place = {} if bad.folder is None else {"quarantine": bad.folder.path}
     settings = {**settings, "onBadInput": bad.policy, **place}
-    return _reader(frame.sparkSession, settings, streaming=frame.isStreaming).load()
+    return _reader(frame.sparkSession, settings, streaming=frame.isStreaming).schema(frame.schema).load()
 
 
 def files_behind(frame: DataFrame) -> EventFiles | None:

@@ -21,7 +21,7 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1 || ! grep -qsF "$here/.ve
     "$python" -m venv .venv
 fi
 .venv/bin/python -m pip install -qq --disable-pip-version-check \
-    --constraint constraints.txt --editable '.[dev,spark,rdflib]' --editable ./benchmarks
+    --constraint constraints.txt --editable '.[dev,spark,rdflib,hdfs]' --editable ./benchmarks
 # Compiled kernels are kept for all later runs; without them the first large input would wait for a compiler.
 .venv/bin/python -c 'from spaseq.engine.warm import warm_up; warm_up()' ||
     echo "The kernels could not be compiled now; the first large input will try again."

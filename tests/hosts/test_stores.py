@@ -22,8 +22,8 @@ from spaseq.engine.inputs import NamedQuery
 from spaseq.engine.request import RunRequest
 from spaseq.spark.command.spark_run import SparkRun
 from spaseq.spark.sources.bad_events import quarantined
-from spaseq.stores import StorePath, place_of
-from support.object_store import object_store
+from spaseq.stores import StorePath, for_spark, place_of
+from support.object_store import hadoop_cluster, object_store
 from support.trades import EX, HEAD, QUERIES, RISE, STREAM, nquads, start, trade, trades, wait_for
 
 GRAPH = f"{EX}db"
@@ -33,14 +33,33 @@ WHERE {{ SEQ (A) DEFINE GPM A ON S1 {{ ?c :price ?p GRAPH <{GRAPH}> {{ ?c :name 
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """One server for all tests here."""
+    """One server of objects for all tests here."""
     with object_store(tmp_path_factory.mktemp("store")) as found:
         yield found
 
 
-@pytest.fixture
-def bucket(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StorePath:
-    """A new bucket, the environment that leads to it, and a working folder with queries."""
+@pytest.fixture(scope="module")
+def namenode(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str | None]:
+    """One cluster of HDFS for all tests here, if it is installed."""
+    with hadoop_cluster(tmp_path_factory.mktemp("hadoop")) as found:
+        yield found
+
+
+@pytest.fixture(params=["s3", "hdfs"])
+def bucket(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StorePath:
+    """A new bucket or directory, the environment that leads to it, and a working folder with queries."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in QUERIES.items():
+        Path(f"{name}.spaseq").write_text(text, encoding="utf-8")
+    new = tmp_path.name.replace("_", "-").lower()
+    if request.param == "hdfs":
+        namenode = request.getfixturevalue("namenode")
+        if namenode is None:
+            pytest.skip("the archives of Hadoop's test cluster are not in Maven's repository")
+        place = place_of(f"hdfs://{namenode}/{new}")
+        assert isinstance(place, StorePath)
+        return place
+    address = request.getfixturevalue("address")
     for name, value in (
         ("AWS_ENDPOINT_URL", address),
         ("AWS_ACCESS_KEY_ID", "tests"),
@@ -49,17 +68,17 @@ def bucket(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sto
         ("AWS_EC2_METADATA_DISABLED", "true"),
     ):
         monkeypatch.setenv(name, value)
-    monkeypatch.chdir(tmp_path)
-    for name, text in QUERIES.items():
-        Path(f"{name}.spaseq").write_text(text, encoding="utf-8")
     system = S3FileSystem(
         endpoint_override=address.removeprefix("http://"), scheme="http", allow_bucket_creation=True
     )
-    name = tmp_path.name.replace("_", "-").lower()
-    system.create_dir(name)
-    place = place_of(f"s3a://{name}")
+    system.create_dir(new)
+    place = place_of(f"s3a://{new}")
     assert isinstance(place, StorePath)
     return place
+
+
+only_s3 = pytest.mark.parametrize("bucket", ["s3"], indirect=True)
+"""For what only one kind of store has."""
 
 
 def run(*arguments: str, engine: str = "local") -> Result:
@@ -73,6 +92,11 @@ def put(bucket: StorePath, **files: str) -> None:
     """Files of events in the folder ``power``."""
     for name, text in files.items():
         (bucket / f"power/{name}.nq").write_text(text)
+
+
+def spelt_otherwise(bucket: StorePath) -> str:
+    """Another name of the same place."""
+    return str(for_spark(bucket)) if bucket.scheme == "s3" else f"{bucket}//"
 
 
 def expected(text: str) -> list[str]:
@@ -148,6 +172,7 @@ def test_a_run_that_fails_leaves_no_output(bucket: StorePath) -> None:
     assert not (bucket / "out.jsonl").exists()
 
 
+@only_s3
 def test_what_is_wrong_with_a_store_is_said_in_a_sentence(
     address: str, bucket: StorePath, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +203,26 @@ def test_what_is_wrong_with_a_store_is_said_in_a_sentence(
         assert "did not accept the credentials, or found none; set AWS_ACCESS_KEY_ID" in problem(power)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     assert "the store at http://127.0.0.1:9 cannot be reached; set AWS_ACCESS_KEY_ID" in problem(power)
+
+
+@pytest.mark.parametrize("bucket", ["hdfs"], indirect=True)
+def test_what_is_wrong_with_hdfs_is_said_in_a_sentence(bucket: StorePath) -> None:
+    """What a namenode refuses is told in its words, without Java's stack; what cannot be reached has a cure."""
+    put(bucket, a=nquads(trades(3)))
+
+    def problem(stream: str, *more: str) -> str:
+        done = run("rise.spaseq", "--stream", f"S1={stream}", *more)
+        assert done.exit_code in (1, 2)
+        assert "\n\tat " not in done.stderr
+        return " ".join(done.stderr.split())
+
+    power = f"{bucket}/power"
+    assert f"`{bucket}/none.nq` does not exist" in problem(f"{bucket}/none.nq")
+    assert f"no file matches `{bucket}/*.trig`" in problem(f"{bucket}/*.trig")
+    assert "(is not a directory)" in problem(power, "--output", f"{power}/a.nq/out.jsonl")
+    assert "lies in a store, which cannot rename files" in problem(power, "--checkpoint", f"{bucket}/points")
+    assert "name the namenode as `hdfs://HOST:PORT/…`" in problem("hdfs://127.0.0.1:9/power")
+    assert "No fs.defaultFS setting found" in problem("hdfs:///power")
 
 
 def test_a_followed_bucket_is_read_on_and_its_output_grows_by_objects(bucket: StorePath) -> None:
@@ -227,7 +272,7 @@ def test_spark_reads_parts_of_objects_and_keeps_bad_events_there(
     text = nquads(trades(60))
     put(bucket, a=text + "not a quad\n", b=nquads(trades(20, seed=2, first=60)))
     lines = expected(text + nquads(trades(20, seed=2, first=60)))
-    events = sps.read_events(spark, f"s3a://{bucket.root.removeprefix('s3://')}/power/*.nq")
+    events = sps.read_events(spark, f"{spelt_otherwise(bucket)}/power/*.nq")
     answers = sps.match(RISE, {"S1": events}, on_bad_input="quarantine", quarantine=f"{bucket}/bad")
     assert answers.count() == len(lines)
     (bad,) = quarantined(f"{bucket}/bad")
@@ -247,8 +292,8 @@ def test_a_stream_of_objects_goes_on_where_its_checkpoint_says(
     found: list[str] = []
     for number, piece in enumerate(pieces):
         (bucket / f"power/{number}.nq").write_text(piece)
-        name = f"{('s3', 's3a')[number]}{bucket.root.removeprefix('s3')}/power"
-        events = sps.read_events(spark, name, streaming=True, settle=0)
+        name = (str(bucket), spelt_otherwise(bucket))[number]
+        events = sps.read_events(spark, f"{name}/power", streaming=True, settle=0)
         writer = sps.match(RISE, {"S1": events}, partitions=2).writeStream.option(
             "checkpointLocation", str(tmp_path / "points")
         )

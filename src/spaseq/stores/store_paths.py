@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias, cast
 from urllib.parse import unquote
+from uuid import uuid4
 
 from spaseq.errors import InvalidArgument
 from spaseq.settings import settings
@@ -212,24 +213,24 @@ class StorePath:
 
     def write_bytes(self, data: bytes) -> None:
         """Write a file, which appears whole."""
-        with asking(self.root, str(self), "written"):
-            if not self.is_immutable:
-                system(self.root).create_dir(self.parent._place, recursive=True)
-            with system(self.root).open_output_stream(self._place) as file:
-                file.write(data)
+        self.upload(io.BytesIO(data))
 
     def write_text(self, text: str, encoding: str = "utf-8", errors: str = "strict") -> None:
         """Write a file, which appears whole."""
         self.write_bytes(text.encode(encoding, errors))
 
     def upload(self, file: IO[bytes]) -> None:
-        """Write what can be read from a file."""
+        """Write what can be read from a file; it appears whole."""
         with asking(self.root, str(self), "written"):
+            there = system(self.root)
+            unfinished = self if self.is_immutable else self.with_name(f".{self.name}.{uuid4().hex}")
             if not self.is_immutable:
-                system(self.root).create_dir(self.parent._place, recursive=True)
-            with system(self.root).open_output_stream(self._place) as out:
+                there.create_dir(self.parent._place, recursive=True)
+            with there.open_output_stream(unfinished._place) as out:
                 while block := file.read(settings().sent_bytes):
                     out.write(block)
+            if unfinished is not self:
+                there.move(unfinished._place, self._place)
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Remove a file."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from spaseq.errors import SpaseqError
@@ -18,7 +20,10 @@ _CURES: Final = {
     ),
     "gs": "set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, on a cluster for the workers too",
     "abfss": "log in with `az login`, or set AZURE_STORAGE_KEY to the key of the account, on a cluster for the workers too",
-    "hdfs": "set HADOOP_HOME, JAVA_HOME and CLASSPATH (`hadoop classpath --glob`), on a cluster for the workers too",
+    "hdfs": (
+        "name the namenode as `hdfs://HOST:PORT/…`, or set HADOOP_CONF_DIR for a name service, and HADOOP_USER_NAME or a ticket of "
+        "Kerberos for the user, on a cluster for the workers too"
+    ),
 }
 
 
@@ -31,7 +36,7 @@ class StoreError(SpaseqError, OSError):
 _VARIABLES: Final = (
     "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_EC2_METADATA_DISABLED", "AZURE_STORAGE_KEY",
-    "AZURE_STORAGE_SERVICE_ENDPOINT", "GOOGLE_APPLICATION_CREDENTIALS", "STORAGE_EMULATOR_HOST",
+    "AZURE_STORAGE_SERVICE_ENDPOINT", "GOOGLE_APPLICATION_CREDENTIALS", "STORAGE_EMULATOR_HOST", "HADOOP_CONF_DIR", "HADOOP_USER_NAME",
 )  # fmt: skip
 """Variables of the environment that say how stores are reached."""
 _adopted: set[str] = set()
@@ -108,8 +113,11 @@ def _connected(root: str, _access: tuple[str | None, ...]) -> Any:
                 account, account_key=os.environ.get("AZURE_STORAGE_KEY"), **_azure_services(domain)
             )
         case _:
-            host, _, port = authority.partition(":")
-            return fs.HadoopFileSystem(host or "default", int(port or 0))
+            if find_spec("hdfs_native") is None:
+                raise StoreError(f"`{root}` needs the extra `hdfs`: pip install 'spaseq[hdfs]'")
+            from spaseq.stores.hdfs import hadoop
+
+            return hadoop(authority)
 
 
 def _azure_services(domain: str) -> dict[str, str]:
@@ -143,7 +151,8 @@ class asking:  # noqa: N801 - used as a statement
     ) -> None:
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(2, "no such file", self._name) from None
-        if isinstance(error, OSError) and not isinstance(error, StoreError):
+        # The client of HDFS reports what a namenode refuses as a plain `RuntimeError`.
+        if (isinstance(error, OSError) or type(error) is RuntimeError) and not isinstance(error, StoreError):
             raise StoreError(
                 f"`{self._name}` cannot be {self._done}: {_reason(self._root, str(error))}"
             ) from None
@@ -158,6 +167,8 @@ _UNREACHABLE: Final = (
     "Could not connect",
     "UNAVAILABLE",
     "Connection refused",
+    "failed to lookup address",
+    "fs.defaultFS",
 )
 
 
@@ -165,6 +176,9 @@ def _reason(root: str, text: str) -> str:
     """Why, and what to do."""
     scheme = root.partition(":")[0]
     cure = _CURES[scheme]
+    if scheme == "hdfs":
+        reason = _said_by_hadoop(text)
+        return f"{reason}; {cure}" if any(word in reason for word in _DENIED + _UNREACHABLE) else reason
     if (
         "NO_SUCH_BUCKET" in text
         or "ContainerNotFound" in text
@@ -176,9 +190,13 @@ def _reason(root: str, text: str) -> str:
     if any(word in text for word in _UNREACHABLE):
         where = _endpoint()
         return f"the store{f' at {where}' if where and scheme == 's3' else ''} cannot be reached; {cure}"
-    if "libhdfs" in text or "libjvm" in text or "CLASSPATH" in text:
-        return f"the library of Hadoop was not found; {cure}"
     return " ".join(text.split())
+
+
+def _said_by_hadoop(text: str) -> str:
+    r"""The message in ``RPCError("java.io.IOException", "message\n\tat …")``, without Java's stack."""
+    found = re.match(r'\w+\((?:"[\w.$]+", )?"(.*?)(?:\\n|"\)$)', text, re.DOTALL)
+    return found[1].replace('\\"', "`").rstrip(".") if found else " ".join(text.split())
 
 
 def no_bucket(root: str) -> str:

@@ -6,7 +6,7 @@ PYTEST := $(PY) -m pytest
 PARALLEL := -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-small fuzz scale faults check test-all format format-check lint types imports sizes docs bench bench-against goldens doctor clean java
+.PHONY: help setup demo test test-small servers fuzz scale faults check test-all format format-check lint types imports sizes docs bench bench-against goldens doctor clean java
 
 help: ## list the targets
 	@echo "spaseq: complex event processing over streams of RDF graphs. The targets:"
@@ -26,6 +26,13 @@ test: java setup ## run the whole test suite, then specs and properties with sma
 SMALL := tests/unit/test_specs.py tests/unit/test_interval_specs.py tests/properties/test_intervals.py tests/unit/operators/test_windows.py tests/properties/test_windows.py tests/properties/test_engine.py tests/properties/test_spark_state.py tests/hosts/test_batch_specs.py
 test-small: java setup ## run specs and properties with small settings, on both hosts
 	@SPASEQ_SETTINGS=small HYPOTHESIS_PROFILE=small $(PYTEST) -q $(PARALLEL) $(SMALL)
+
+SERVERS := $(or $(SPASEQ_CACHE_DIR),$(HOME)/.cache/spaseq)/tests/servers
+servers: ## fetch Kafka and HDFS for the tests that talk to real ones (needs Maven; quick when done)
+	@for each in hadoop kafka kafka-connector; do \
+	  [ -e "$(SERVERS)/$$each/.complete" ] && continue; \
+	  mvn -q -f tests/servers/$$each.xml dependency:copy-dependencies -DoutputDirectory="$(SERVERS)/$$each" && touch "$(SERVERS)/$$each/.complete" || exit 1; \
+	done
 
 SECONDS := 600
 fuzz: java setup ## run the properties with fresh seeds: make fuzz SECONDS=600

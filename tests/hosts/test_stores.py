@@ -23,7 +23,8 @@ from spaseq.engine.request import RunRequest
 from spaseq.spark.command.spark_run import SparkRun
 from spaseq.spark.sources.bad_events import quarantined
 from spaseq.stores import StorePath, for_spark, place_of
-from support.object_store import hadoop_cluster, object_store
+from support.object_store import object_store
+from support.servers import hadoop_cluster
 from support.trades import EX, HEAD, QUERIES, RISE, STREAM, nquads, start, trade, trades, wait_for
 
 GRAPH = f"{EX}db"
@@ -55,7 +56,7 @@ def bucket(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     if request.param == "hdfs":
         namenode = request.getfixturevalue("namenode")
         if namenode is None:
-            pytest.skip("the archives of Hadoop's test cluster are not in Maven's repository")
+            pytest.skip("HDFS is not on this machine: `make servers`")
         place = place_of(f"hdfs://{namenode}/{new}")
         assert isinstance(place, StorePath)
         return place

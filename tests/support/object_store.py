@@ -1,8 +1,7 @@
-"""A server that speaks the protocol of S3, and a cluster of HDFS, on this machine, in processes of their own."""
+"""A server that speaks the protocol of S3, on this machine, in a process of its own."""
 
 from __future__ import annotations
 
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,31 +32,3 @@ def object_store(folder: Path) -> Iterator[str]:
     with Process([sys.executable, "-c", _SERVER, str(address)]):
         wait_for(address.exists, 60)
         yield address.read_text()
-
-
-_HADOOP: Final = ("org/apache/hadoop/hadoop-client-minicluster/3.4.1", "org/apache/hadoop/hadoop-client-api/3.4.1",
-                  "org/apache/hadoop/hadoop-client-runtime/3.4.1", "org/slf4j/slf4j-api/1.7.36", "commons-logging/commons-logging/1.2",
-                  "junit/junit/4.13.2", "org/hamcrest/hamcrest-core/1.3")  # fmt: skip
-"""Where Maven keeps the archives of Hadoop's own test cluster."""
-
-
-@contextmanager
-def hadoop_cluster(folder: Path) -> Iterator[str | None]:
-    """Host and port of a namenode with a datanode; None if their archives are not here.
-
-    ``mvn dependency:get -Dartifact=org.apache.hadoop:hadoop-client-minicluster:3.4.1`` fetches them.
-    """
-    kept = Path.home() / ".m2" / "repository"
-    found = [str(jar) for place in _HADOOP for jar in kept.joinpath(place).glob("*.jar")]
-    if len(found) < len(_HADOOP):
-        yield None
-        return
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    ready = folder / "cluster.json"
-    cluster = ["org.apache.hadoop.test.MiniDFSClusterManager", "-datanodes", "1", "-nnport", port, "-format"]
-    command = ["java", "-cp", ":".join(found), *cluster, "-writeDetails", str(ready)]
-    with Process(command, folder=folder) as process:
-        process.wait_for(ready.exists)
-        yield f"127.0.0.1:{port}"

@@ -27,6 +27,8 @@ patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("dev", patient, max_examples=25, derandomize=True)
 settings.register_profile("ci", patient, max_examples=120, derandomize=True)
 settings.register_profile("small", patient, max_examples=60, derandomize=True)
+# Of the properties that compare with the reference, 5,000 cases each: before a release, and after a change to an evaluator.
+settings.register_profile("full", patient, max_examples=2000, print_blob=True)
 settings.register_profile("fuzz", patient, max_examples=200, print_blob=True)
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") == "true" else "dev")

@@ -5,7 +5,7 @@ Substituting what a solution binds is often no more than a join with the pattern
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -53,10 +53,7 @@ def substituted(pattern: Pattern, solution: Solution) -> Pattern:
             changed: Pattern = Extend(
                 substituted(inner, solution), variable, with_values(expression, solution)
             )
-            if variable.name in solution:
-                same = Call("SAMETERM", (variable, Constant(solution[variable.name])))
-                changed = Filter(changed, Or(Unary("!", Call("BOUND", (variable,))), same))
-            return changed
+            return _agreeing(changed, (variable,), solution)
         case Values(variables, rows):
             known = [solution.get(variable.name) for variable in variables]
             fitting = (
@@ -76,13 +73,23 @@ def substituted(pattern: Pattern, solution: Solution) -> Pattern:
             seen = {name: term for name, term in solution.items() if name in names}
             return Project(substituted(inner, seen), variables)
         case Group(inner, keys, aggregates):
-            return Group(
+            grouped = Group(
                 substituted(inner, solution),
                 tuple((variable, with_values(key, solution)) for variable, key in keys),
                 tuple((variable, with_values(each, solution)) for variable, each in aggregates),
             )
+            return _agreeing(grouped, (variable for variable, _ in keys), solution)
         case _:
             return _parts(pattern, solution)  # type: ignore[no-any-return]
+
+
+def _agreeing(pattern: Pattern, computed: Iterable[Var], solution: Solution) -> Pattern:
+    """The solutions of a pattern that compute for some variables what a solution binds, or nothing."""
+    for variable in computed:
+        if variable.name in solution:
+            same = Call("SAMETERM", (variable, Constant(solution[variable.name])))
+            pattern = Filter(pattern, Or(Unary("!", Call("BOUND", (variable,))), same))
+    return pattern
 
 
 def _triple(triple: TriplePattern, solution: Solution) -> TriplePattern:
@@ -154,9 +161,20 @@ def is_join(pattern: Pattern, outer: frozenset[str]) -> bool:
         case Graph(_, inner) | OrderBy(inner) | Distinct(inner):
             return is_join(inner, outer)
         case Project(inner, variables):
-            return is_join(inner, outer & {variable.name for variable in variables})
+            seen = outer.intersection(variable.name for variable in variables)
+            return is_join(inner, seen - _computed(inner))
         case Group(inner, keys):
             named = {variable.name for variable, key in keys if key == variable}
             return is_join(inner, outer) and mentioned(pattern) & outer <= named & certainly_bound(inner)
         case Slice(inner):
             return not mentioned(inner) & outer
+
+
+def _computed(pattern: Pattern) -> frozenset[str]:
+    """What SELECT computes and nothing else in it mentions: it is compared with the outer solution, and seen nowhere."""
+    computed, read = set[str](), set[str]()
+    while isinstance(pattern, Extend):
+        computed.add(pattern.variable.name)
+        read |= expression_variables(pattern.expression)
+        pattern = pattern.pattern
+    return frozenset(computed - read - mentioned(pattern))

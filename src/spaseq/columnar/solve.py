@@ -141,7 +141,7 @@ def _values(variables: tuple[Var, ...], rows: tuple[tuple[object, ...], ...], fr
 
 
 def _with_outer(table: Table, frame: Frame) -> Table:
-    """Inside EXISTS, the rows of a static table that are compatible with each outer solution."""
+    """Inside EXISTS, the rows of a table that are compatible with each outer solution."""
     outer = frame.outer_table(table.columns)
     return table if outer is None else join(outer, table)
 
@@ -160,7 +160,8 @@ def _project(inner: Pattern, chosen: tuple[Var, ...], frame: Frame) -> Table:
     names = [variable.name for variable in chosen]
     table = solve(inner, frame.seeing(names))
     columns = {name: table.columns.get(name, np.zeros(table.size, dtype=np.int32)) for name in names}
-    return Table(table.events, columns, table.size)
+    # Inside EXISTS, what SELECT or GROUP BY computes is compared with the outer solution only here.
+    return _with_outer(Table(table.events, columns, table.size), frame)
 
 
 # --- background knowledge -----------------------------------------------------------------------

@@ -256,6 +256,18 @@ def test_the_spelling_of_city_bench_is_read() -> None:
         ("SELECT ISTREAM ?a FROM STREAM <s> [RANGE 5s] {}", "REGISTER ISTREAM"),
         ("SELECT * FROM STREAM <s> [RANGE 5s] {} REPORT ON NONEMPTY CONTENT", "NON-EMPTY CONTENT"),
         ("SELECT * FROM STREAM <s> RANGE 5s {}", "in brackets"),
+        ("SELECT * FROM WINDOW <w> ON <s> [RANGE 5s] {}", "FROM NAMED WINDOW <w>"),
+        ("SELECT * FROM NAMED WINDOW <w> OF <s> [RANGE 5s] {}", "FROM NAMED WINDOW <w> ON <s>"),
+        ("SELECT * FROM NAMED WINDOW <w> [RANGE 5s] {}", "FROM NAMED WINDOW <w> ON <s>"),
+        ("SELECT * FROM STREAM <s> [STEP 5s RANGE 10s] {}", "[RANGE 10s STEP 5s]"),
+        ("SELECT * FROM STREAM <s> [TUMBLING 10s] {}", "[RANGE 10s TUMBLING]"),
+        ("SELECT * FROM STREAM <s> [LANDMARK 10] {}", "LND"),
+        ("SELECT * FROM STREAM <s> [ROWS 10] {}", "RANGE 10 EVENTS"),
+        ("SELECT * FROM STREAM <s> [RANGE 5s] REPORT EVERY 5s {}", "at the end"),
+        ("SELECT * FROM STREAM <s> [RANGE 5s] {} REPORT EVERY 5s LIMIT 1", "before REPORT"),
+        ("SELECT * FROM STREAM <s> [RANGE 5s] {} EVERY 5s", "REPORT EVERY 5s"),
+        ("SELECT * FROM STREAM <s> [RANGE 5s] {} REPORT ON PERIODIC 5s", "REPORT EVERY 5s"),
+        ("SELECT * FROM STREAM <s> [RANGE 5s] { WINDOW <s> { ?a ?b ?c } }", "FROM NAMED STREAM <s>"),
     ],
 )
 def test_the_spelling_of_another_engine_is_told_what_to_write(text: str, cure: str) -> None:

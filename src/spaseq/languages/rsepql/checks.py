@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from spaseq.algebra.event_patterns import Consumption, EventPattern, EventSeq, declared_events, operands
 from spaseq.algebra.expressions import Constant, Var
@@ -65,7 +65,8 @@ def _names(query: RsepqlQuery) -> Iterator[QueryError]:
     streams: set[object] = set()
     read = [clause for clause, _ in clauses(query.query) if isinstance(clause, GraphClause)]
     used = {clause.name.term for clause in read if isinstance(clause.name, Constant)}
-    unclear = any(clause.window and isinstance(clause.name, Var) for clause in read)  # an error by itself
+    known = _known(query)
+    unclear = any(clause.window and clause.name not in known for clause in read)  # an error by itself
     used |= {event.iri.term for event in query.events}
     for clause in query.streams:
         name = clause.window_name
@@ -104,7 +105,7 @@ def _patterns(query: RsepqlQuery) -> Iterator[QueryError]:
             case GraphClause(Var() as variable, window=True):
                 yield WindowVariable(variable=variable.name, span=variable.span)
             case GraphClause(Constant() as name, window=True) if name not in known:
-                yield _undeclared(name, known, ", or use GRAPH for a background graph")
+                yield _undeclared(query, name, ", or use GRAPH for a background graph")
             case ServiceClause():
                 yield ServiceUnsupported(span=clause.span)
             case Triples(triples) if not (inside or filled) and triples:
@@ -119,11 +120,18 @@ def _known(query: RsepqlQuery) -> list[Constant]:
     return [name for clause in query.streams if (name := clause.window_name) is not None]
 
 
-def _undeclared(name: Constant, known: Iterable[Constant], otherwise: str = "") -> UndeclaredWindow:
-    names = [shown(each) for each in known]
-    hint = did_you_mean(shown(name), names)
-    fields = {"name": shown(name), "hint": hint, "known": listed(names), "otherwise": otherwise}
-    return UndeclaredWindow(**fields, span=name.span)
+def _undeclared(query: RsepqlQuery, name: Constant, otherwise: str = "") -> UndeclaredWindow:
+    names = [shown(each) for each in _known(query)]
+    stream = any(clause.iri == name and clause.window_name is None for clause in query.streams)
+    declaration = f"FROM NAMED WINDOW {shown(name)} ON <stream> [RANGE 10s STEP 5s]{otherwise}"
+    named = f"FROM NAMED STREAM {shown(name)}, since FROM STREAM feeds the default graph"
+    return UndeclaredWindow(
+        name=shown(name),
+        hint=did_you_mean(shown(name), names),
+        known=listed(names),
+        cure=f"write {named}" if stream else f"add {declaration}",
+        span=name.span,
+    )
 
 
 # --- event patterns (4.1) -----------------------------------------------------------------------
@@ -137,7 +145,7 @@ def _events(query: RsepqlQuery) -> Iterator[QueryError]:
     for event in query.events:
         yield from check_group(event.pattern)
         if event.iri not in known:
-            yield _undeclared(event.iri, known)
+            yield _undeclared(query, event.iri)
         if event.name not in used:
             yield UnusedEvent(name=event.name, span=event.span)
         for clause, _ in clauses(event.pattern):

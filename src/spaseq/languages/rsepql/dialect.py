@@ -31,8 +31,9 @@ _NAMES_AFTER: Final = {
     "REGISTER": _KINDS | _EMISSIONS,
 }
 """Where a query may be given a name, any word, and the words that say what is registered instead."""
+_EVERY: Final = "when a query is evaluated stands at its end: REPORT EVERY 5s"
 _ELSEWHERE = {
-    "COMPUTED": "when a query is evaluated stands at its end: REPORT EVERY 5s",
+    **dict.fromkeys(("COMPUTED", "EVERY", "PERIODIC"), _EVERY),
     **dict.fromkeys(
         _EMISSIONS, "a stream operator stands before the query: REGISTER ISTREAM <name> AS SELECT …"
     ),
@@ -43,9 +44,20 @@ _ELSEWHERE = {
     "EVENT": "events are declared after the sources and before WHERE: EVENT ON <w> { … } AS E1",
     "CONSUME": "CONSUME stands after WHERE and its modifiers, before REPORT",
     "MATCH": "MATCH stands inside WHERE { … }",
+    "REPORT": "REPORT stands at the end of the query",
     "WITHIN": "how far events may lie apart is the size of their window: [RANGE 10s]",
 }
 """The cure for a word of another engine's spelling."""
+_SIZE_FIRST: Final = "a window begins with its size: [RANGE 10s STEP 5s]"
+_FIRST_IN_WINDOW: Final = {
+    "STEP": _SIZE_FIRST,
+    "SLIDE": _SIZE_FIRST,
+    "TUMBLING": "a window begins with its size: [RANGE 10s TUMBLING]",
+    "LANDMARK": "all from an instant on is [LND 10]",
+    "ROWS": "write [RANGE 10 EVENTS] or [RANGE 10 TRIPLES]",
+}
+"""The cure for a word with which no window begins."""
+_MODIFIERS: Final = frozenset(("GROUP", "HAVING", "ORDER", "LIMIT", "OFFSET"))
 
 
 _OPERATORS: Final = {
@@ -104,11 +116,21 @@ def _hint(rejected: Rejected, _text: str) -> str:
         return "the parts of a window have no comma between them: [RANGE 10s STEP 5s]"
     if token.type == "FROM" and "EVENT" in expected:
         return "sources stand before the first EVENT"
+    word = token.text.upper()
+    if expected == {"ON"}:
+        return _ELSEWHERE["ON"]
+    if "LND" in expected and word in _FIRST_IN_WINDOW:
+        return _FIRST_IN_WINDOW[word]
+    if word == "WINDOW":
+        named = "a window has a name: FROM NAMED WINDOW <w> ON <s> [RANGE 10s STEP 5s]"
+        return named if "NAMED" in expected else "WINDOW <w> { … } stands inside WHERE { … }"
+    if word in _MODIFIERS and END in expected and "REPORT" not in expected:
+        return f"{word} stands before REPORT"
     if expected == {"NAME"} and token.text[:1].isalpha():
         return f"{token.text} is a keyword: give the event another name, such as E1"
-    if (token.type == "NAME" or token.text.upper() == "MIN") and "UNIT" in expected:
+    if (token.type == "NAME" or word == "MIN") and "UNIT" in expected:
         return "the units of time are ms, s, m, h, d and the words MILLISECONDS to DAYS"
-    return _ELSEWHERE.get(token.text.upper(), "")
+    return _ELSEWHERE.get(word, "")
 
 
 DIALECT: Final = Dialect(

@@ -11,7 +11,7 @@ class UndeclaredWindow(QueryError):
     code = "SPQ701"
     message_template = "the window {name} is not declared{hint}"
     label_template = "declared here: {known}"
-    cure_template = "add FROM NAMED WINDOW {name} ON <stream> [RANGE 10s STEP 5s]{otherwise}"
+    cure_template = "{cure}"
 
 
 class WindowDeclaredTwice(QueryError):

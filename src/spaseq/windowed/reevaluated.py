@@ -30,7 +30,7 @@ from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_traces import TRACE
 from spaseq.windowed.inputs import Input
 from spaseq.windowed.report import Reported, Reporter
-from spaseq.windowed.timed import Ids, Longs, Rows, TimedRows, lasting_changes
+from spaseq.windowed.timed import Ids, Longs, Rows, TimedRows, lasting_changes, no_rows, stacked
 from spaseq.windowed.views import View
 
 _DATE_TIME = NamedNode(XSD + "dateTime")
@@ -190,35 +190,6 @@ class EvaluationScope:
         return frame.spread(solve(pattern, frame)).in_event_order()
 
 
-def evaluated(
-    pattern: Pattern,
-    names: Sequence[str],
-    around: EvaluationScope,
-    period: Period,
-    matches: Mapping[Pattern, Reported],
-    *,
-    reads_clock: bool,
-) -> tuple[Longs, Ids]:
-    """The solutions of a pattern at each of some evaluations, in order: which evaluation, and the ids.
-
-    ``matches`` are the solutions of every MATCH of the pattern.
-    """
-    size = 1 + sum(map(len, around.windows.values())) + sum(map(len, around.default_windows))
-    many = 1 if reads_clock else max(settings().reevaluated_triples // size, 1)
-    owners, found = [np.zeros(0, np.int64)], [np.zeros((0, len(names)), np.int32)]
-    for first in range(0, len(period), many):
-        last = min(first + many, len(period))
-        now = None
-        if reads_clock:
-            now = Literal(format_instant(int(period.instants[first])), datatype=_DATE_TIME)
-        here = {match: _part(found, first, last) for match, found in matches.items()}
-        table = around.solutions(pattern, period, first, last, now, here)
-        assert table.events is not None
-        owners.append(period.first + first + table.events.astype(np.int64))
-        found.append(id_matrix(table.columns, names, table.size))
-    return np.concatenate(owners), np.concatenate(found)
-
-
 def _part(found: Reported, first: int, last: int) -> Table:
     """The solutions at some of the evaluations, counted from the first."""
     low, high = np.searchsorted(found.at, [first, last])
@@ -255,6 +226,8 @@ class ReevaluatedView(View):
         self.names = (*in_scope(pattern), *told)
         self.certain = certainly_bound(pattern)
         self._last = np.zeros((0, len(self.names)), np.int32)
+        self._many = 1
+        """How many evaluations are made at a time; few at first, since nobody knows how many solutions they have."""
 
     def parts(self) -> tuple[View, ...]:
         return tuple(view for view, _ in self._matches.values())
@@ -266,12 +239,38 @@ class ReevaluatedView(View):
         matches = {
             match: found.step(view.step(period), period) for match, (view, found) in self._matches.items()
         }
-        at, ids = evaluated(
-            self._pattern, self.names, self._around, period, matches, reads_clock=self._reads_clock
+        changes = [no_rows(self.names, self._windows)]
+        first = 0
+        while first < len(period):
+            last = min(first + self._many, len(period))
+            changes.append(self._changes(period, first, last, matches))
+            self._many = min(2 * self._many, self._most())
+            first = last
+        return stacked(changes)
+
+    def _most(self) -> int:
+        """How many evaluations are made at a time: as many as their triples and solutions leave room for."""
+        windows = (*self._around.windows.values(), *self._around.default_windows)
+        size = 1 + sum(map(len, windows)) + len(self._last)
+        return 1 if self._reads_clock else max(settings().reevaluated_triples // size, 1)
+
+    def _changes(
+        self, period: Period, first: int, last: int, matches: Mapping[Pattern, Reported]
+    ) -> TimedRows:
+        """What differs at some of the evaluations from the one before each."""
+        now = None
+        if self._reads_clock:
+            now = Literal(format_instant(int(period.instants[first])), datatype=_DATE_TIME)
+        here = {match: _part(found, first, last) for match, found in matches.items()}
+        table = self._around.solutions(self._pattern, period, first, last, now, here)
+        assert table.events is not None
+        at, ids = (
+            period.first + first + table.events.astype(np.int64),
+            id_matrix(table.columns, self.names, table.size),
         )
-        gone = at + 1 < period.first + len(period)
+        gone = at + 1 < period.first + last
         every = np.concatenate([ids, ids[gone], self._last])
-        since = np.concatenate([at, at[gone] + 1, np.full(len(self._last), period.first)])
+        since = np.concatenate([at, at[gone] + 1, np.full(len(self._last), period.first + first)])
         weight = np.repeat(np.array([1, -1]), [len(ids), int(gone.sum()) + len(self._last)])
         self._last = ids[~gone]
         return lasting_changes(by_name(every, self.names), weight, since, self._windows)

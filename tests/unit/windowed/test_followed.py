@@ -33,6 +33,7 @@ def anew(where: str, select: str = "SELECT *", tail: str = "") -> list[str]:
         "FILTER EXISTS { ?x :q ?w VALUES ?w { 1 2 } FILTER(?w != ?v) }",
         "FILTER EXISTS { ?x :q ?w FILTER NOT EXISTS { ?w :q ?u FILTER(?u > ?v) } }",
         "FILTER EXISTS { SELECT ?x { ?x :q ?w } GROUP BY ?x HAVING(COUNT(*) > 1) }",
+        "FILTER EXISTS { SELECT (MAX(?w) AS ?v) { ?z :p ?w } }",
     ],
 )
 def test_exists_is_followed(pattern: str) -> None:

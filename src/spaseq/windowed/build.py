@@ -195,6 +195,8 @@ class ViewBuilder:
         if not self._incremental:
             raise _NotFollowed("incremental evaluation is switched off")
         match pattern:
+            case Bgp((triple,)):
+                return self._shown(self._triple(triple, source))
             case Bgp():
                 return self._joined([pattern], [], source)
             case Filter(inner, condition):
@@ -278,7 +280,10 @@ class ViewBuilder:
     def _joined(self, patterns: Sequence[Pattern], filters: list[Expression], source: ActiveGraph) -> View:
         """The join of some patterns, triple by triple; filters run as soon as their variables are there."""
         operands = [view for pattern in patterns for view in self._operands(pattern, source)]
-        found = self._conjunction(operands, filters)
+        return self._shown(self._conjunction(operands, filters))
+
+    def _shown(self, found: View) -> View:
+        """The rows without what stands between the steps of paths."""
         hidden = [name for name in found.names if name.startswith(_HIDDEN) and name != TRACE]
         if hidden:
             kept = [name for name in found.names if name not in hidden]
@@ -291,9 +296,7 @@ class ViewBuilder:
             case Bgp(triples):
                 # A path of unbounded length is evaluated anew by itself; what it joins with is followed.
                 return [
-                    self._view(Bgp((triple,)), source)
-                    if len(triples) > 1 and triple.is_path
-                    else self._triple(triple, source)
+                    self._view(Bgp((triple,)), source) if triple.is_path else self._triple(triple, source)
                     for triple in triples
                 ]
             case Join(left, right):

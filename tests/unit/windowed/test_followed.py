@@ -100,3 +100,18 @@ def test_explain_says_from_when_on_a_query_is_evaluated() -> None:
     text = "SELECT * FROM STREAM <s> [RANGE 5s] { ?a ?b ?c } REPORT EVERY 2s STARTING AT 1"
     shown = explain(compile_query(text, "rsepql"))
     assert 'evaluated EVERY 2s STARTING AT "1970-01-01T00:00:01Z"\n' in shown
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "?x :p ?v . ?x :q+ ?w",
+        "?x :p ?v { ?x :q+ ?w }",
+        "?x :p ?v OPTIONAL { ?v :r ?u } ?x :q+ ?w",
+        "?x :p ?v { ?x :q+ ?w } FILTER(?w != ?v)",
+        "?x :q+ ?w FILTER(?w != ?x)",
+    ],
+)
+def test_a_path_of_unbounded_length_is_made_anew_alone(where: str) -> None:
+    """Not what it joins with, wherever the path stands."""
+    assert anew(where) == ["?x (<http://ex.org/q>)+ ?w .: a path of unbounded length"]

@@ -34,7 +34,7 @@ from spaseq.model.events import (
 )
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery, compile_query
-from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices
+from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices, intervals_of
 from spaseq.settings import settings
 from spaseq.stores import place_of
 from spaseq.temporal.instants import FOREVER, format_instant, from_datetime
@@ -245,7 +245,13 @@ class Session:
         return found
 
     def replace_knowledge(self, name: str, source: Source, syntax: str | None = None) -> None:
-        """Replace a background graph; events pushed from now on see the new one."""
+        """Replace a background graph; events pushed from now on see the new one. Not with EP-SPARQL, whose background has no time."""
+        for run in self._group.runs:
+            if intervals_of(run.query) is not None:
+                raise InvalidArgument(
+                    f"the background of `{run.name}` cannot be replaced while it runs: what EP-SPARQL has joined with it stays; "
+                    "make a new engine with the other graph"
+                )
         self.knowledge.replace(name, source, syntax)
 
     def _check_open(self) -> None:

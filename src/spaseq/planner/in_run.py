@@ -50,13 +50,13 @@ def in_run(
     return tuple(
         query if details is None else _adapted(query, details, tuple(rules), knowledge, choices)
         for query in queries
-        for details in (_intervals(query),)
+        for details in (intervals_of(query),)
     )
 
 
 def _all_rules(queries: Sequence[CompiledQuery]) -> dict[Rule, CompiledQuery]:
     """The rules of all queries, equal ones once, and where each is written; those of several files are called by their files."""
-    over_time = [(query, details) for query in queries if (details := _intervals(query)) is not None]
+    over_time = [(query, details) for query in queries if (details := intervals_of(query)) is not None]
     files = {query.text: query.name for query, _ in over_time}
     named = len(set(files.values())) == len(files) > 1
     found: dict[Rule, CompiledQuery] = {}
@@ -85,7 +85,7 @@ def _check_rules(rules: Mapping[Rule, CompiledQuery], knowledge: Knowledge | Non
 
 def has_rules(queries: Sequence[CompiledQuery]) -> bool:
     """True if rules complete what queries read."""
-    return any((details := _intervals(query)) is not None and details.rules for query in queries)
+    return any((details := intervals_of(query)) is not None and details.rules for query in queries)
 
 
 def rules_alone(queries: Sequence[CompiledQuery]) -> CompiledQuery | None:
@@ -99,7 +99,7 @@ def rules_alone(queries: Sequence[CompiledQuery]) -> CompiledQuery | None:
     alone = IntervalQuery(None, tuple(rules))
     source = interval_query(alone)
     return replace(
-        next(query for query in queries if _intervals(query) is not None),
+        next(query for query in queries if intervals_of(query) is not None),
         name="rules",
         source=source,
         form=source.form,
@@ -109,7 +109,8 @@ def rules_alone(queries: Sequence[CompiledQuery]) -> CompiledQuery | None:
     )
 
 
-def _intervals(query: CompiledQuery) -> IntervalQuery | None:
+def intervals_of(query: CompiledQuery) -> IntervalQuery | None:
+    """What a query over intervals asks; None for any other query."""
     details = query.source.details if isinstance(query.source, OperatorQuery) else None
     return details if isinstance(details, IntervalQuery) else None
 
@@ -148,6 +149,6 @@ def _adapted(
 
 def produced_predicates(query: CompiledQuery, queries: Sequence[CompiledQuery]) -> frozenset[str]:
     """The predicates of what the rules of all queries of a run produce for one of them: events need not have them."""
-    rules = () if _intervals(query) is None else _all_rules(queries)
+    rules = () if intervals_of(query) is None else _all_rules(queries)
     made = (triple.predicate for rule in rules for triple in rule.template)
     return frozenset(node.term.value for node in made if isinstance(node, Constant))

@@ -36,6 +36,16 @@ def test_a_background_graph_is_replaced_while_the_engine_runs() -> None:
     assert found == [["one"], ["two"], [], ["three"]]
 
 
+@pytest.mark.parametrize("policy", ["unrestricted", "recent"])
+def test_a_background_without_time_is_not_replaced(policy: str) -> None:
+    """EP-SPARQL has joined it with events already; keeping the old graph without a word would be a wrong answer."""
+    query = spaseq.compile("SELECT ?n { ?k a ?t ; <http://ex.org/name> ?n }", language="epsparql")
+    engine = spaseq.Engine(query, knowledge={"http://ex.org/kb": named("one")}, policy=policy)
+    with pytest.raises(spaseq.InvalidArgument, match="make a new engine"):
+        engine.replace_knowledge("http://ex.org/kb", named("two"))
+    assert engine.knowledge.triples("http://ex.org/kb") == frozenset(named("one"))
+
+
 @pytest.mark.parametrize("time", [2**63 - 1, 10**30, -(10**18)])
 def test_a_time_outside_the_years_1_to_9999_reaches_no_engine(time: int) -> None:
     """Neither as the time of an event of any sort nor as the time to advance to; the engine goes on."""

@@ -29,7 +29,7 @@ from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.needs import parts
 from spaseq.intervals.build import IntervalBuilder
 from spaseq.intervals.conjunction import ConjoinedSolutions
-from spaseq.intervals.endless import counts_without_end, invents_without_end
+from spaseq.intervals.endless import counts_without_end, invents_without_end, writes_without_end
 from spaseq.intervals.interval_rows import (
     NEVER_ENDED,
     Ids,
@@ -74,6 +74,7 @@ class RuleProduction(Keeper):
         self._needed = {node.name for node in nodes if isinstance(node, Var) and not node.hidden}
         self._labels = {node.name for node in nodes if isinstance(node, Var) and node.hidden}
         self._counting, self._inventing = counts_without_end(rule), invents_without_end(rule)
+        self._writing = writes_without_end(rule)
 
     def step(self, current: TimeStep) -> IntervalRows:
         """The new triples, by place; ill-formed ones are left out."""
@@ -105,6 +106,8 @@ class RuleProduction(Keeper):
             endless |= (
                 self._evaluator.rows.summands(rows.columns[self._counting]).numbers.kind == Kind.INTEGER
             )
+        if self._writing is not None and len(rows):
+            endless |= self._evaluator.rows.holds(self._writing, rows.columns, len(rows))
         if self._inventing is not None and len(rows):
             able = np.ones(len(rows), np.bool_)
             for name in self._inventing:

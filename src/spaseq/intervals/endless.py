@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Final
 
 from pyoxigraph import Literal
 
-from spaseq.algebra.expressions import Arithmetic, Constant, Expression, Var
+from spaseq.algebra.expressions import Arithmetic, Call, Compare, Constant, Expression, Unary, Var
 from spaseq.algebra.intervals import Rule
 from spaseq.algebra.patterns import Bgp, Extend, Pattern, TriplePattern
 from spaseq.model.values import Kind, literal_value
+from spaseq.temporal.instants import XSD
 
 
 def counts_without_end(rule: Rule) -> str | None:
@@ -22,23 +23,33 @@ def counts_without_end(rule: Rule) -> str | None:
     stands nowhere else in it, and the template has the same triple with the variable plus or minus a constant. What the rule
     produces is then again a solution, together with the same other triples, at the same interval and with a number not seen before.
     """
+    return next((number.name for number, made in _fed_back(rule) if _moves(made, number)), None)
+
+
+def writes_without_end(rule: Rule) -> Expression | None:
+    """What must be true of a solution from which a rule feeds itself for ever: as by counting, with texts that get longer or new names."""
+    found = (_renews(made, own) for own, made in _fed_back(rule))
+    return next((condition for condition in found if condition is not None), None)
+
+
+def _fed_back(rule: Rule) -> Iterator[tuple[Var, Expression]]:
+    """The variables that stand once, as object, where the template puts a value of a BIND in the same triple; with that BIND."""
     triples, made = _basic(rule.pattern)
     many = Counter(node.name for triple in triples for node in _nodes(triple) if isinstance(node, Var))
     needed = _needed(rule)
     for triple in triples:
         for own in rule.template:
-            number, next_one = triple.object, own.object
+            before, next_one = triple.object, own.object
             if (
-                isinstance(number, Var)
+                isinstance(before, Var)
                 and isinstance(next_one, Var)
-                and many[number.name] == 1
+                and many[before.name] == 1
                 and needed <= {*many, next_one.name}
                 and (own.subject, own.predicate) == (triple.subject, triple.predicate)
                 and not (isinstance(own.subject, Var) and own.subject.hidden)
-                and _moves(made.get(next_one.name), number)
+                and next_one.name in made
             ):
-                return number.name
-    return None
+                yield before, made[next_one.name]
 
 
 _MOST: Final = 1_000
@@ -111,7 +122,7 @@ def _nodes(triple: TriplePattern) -> tuple[object, ...]:
     return triple.subject, triple.predicate, triple.object
 
 
-def _moves(expression: Expression | None, number: Var) -> bool:
+def _moves(expression: Expression, number: Var) -> bool:
     """True for a number plus or minus an integer that is not zero."""
     match expression:
         case Arithmetic("+" | "-", Var(name), Constant(Literal() as term)) if name == number.name:
@@ -122,3 +133,24 @@ def _moves(expression: Expression | None, number: Var) -> bool:
             return False
     value = literal_value(term.value, term.datatype.value)
     return value.kind is Kind.INTEGER and value.number != 0
+
+
+def _renews(expression: Expression, own: Var) -> Expression | None:
+    """What must hold of a variable so that an expression gives a value not seen before, of which the same holds again."""
+    match expression:
+        case Call("UUID" | "STRUUID", ()):
+            return Call("BOUND", (own,))
+        case Call("CONCAT", parts) if own in parts or Call("STR", (own,)) in parts:
+            pass
+        case _:
+            return None
+    others = [part for part in parts if part not in (own, Call("STR", (own,)))]
+    if not all(isinstance(part, Constant) and _is_text(part.term) for part in others):
+        return None
+    if not any(isinstance(part, Constant) and part.term.value for part in others):
+        return None
+    return Compare("=", Call("STR", (own,)), own) if own in parts else Unary("!", Call("ISBLANK", (own,)))
+
+
+def _is_text(term: object) -> bool:
+    return isinstance(term, Literal) and (term.language is not None or term.datatype.value == XSD + "string")

@@ -86,6 +86,37 @@ def test_a_rule_that_makes_a_new_node_of_each_new_node_is_reported_at_once(rule:
 
 
 @pytest.mark.parametrize(
+    "rule",
+    [
+        "{ ?x :n ?w } WHERE { ?x :n ?v BIND(CONCAT(STR(?v), 'a') AS ?w) }",
+        "{ ?x :n ?w ; :old ?v } WHERE { ?x :n ?v ; :is ?any BIND(CONCAT('<', ?v, '>') AS ?w) }",
+        "{ ?x :n ?w } WHERE { ?x :n ?v BIND(UUID() AS ?w) }",
+        "{ ?x ?p ?w } WHERE { ?x ?p ?v BIND(STRUUID() AS ?w) }",
+    ],
+)
+def test_a_rule_that_makes_a_new_text_of_each_new_text_is_reported_at_once(rule: str) -> None:
+    """Longer and longer ones would fill the memory before the limit is reached."""
+    with pytest.raises(LimitReached) as refused:
+        answers(f"CONSTRUCT {rule} SELECT ?v {{ ?x :n ?v }}", ":x :n 'a' ; :is 5 .", rule_limit=10**9)
+    assert "rule 1 produces more than 1,000,000,000 occurrences at 1970-01-01T00:00:00Z" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "many"),
+    [
+        ("{ ?x :n ?w } WHERE { ?x :n ?v BIND(CONCAT(?v, 'a') AS ?w) }", 1),  # numbers are no texts
+        ("{ ?x :m ?w } WHERE { ?x :n ?v BIND(CONCAT(STR(?v), 'a') AS ?w) }", 1),
+        ("{ ?x :n ?w } WHERE { ?x :n ?v BIND(CONCAT(STR(?v), '') AS ?w) }", 2),
+        ("{ ?x :n ?w } WHERE { ?x :n ?v BIND(CONCAT(STR(?v), 'a') AS ?w) FILTER(STRLEN(STR(?v)) < 3) }", 3),
+        ("{ ?v :n ?w } WHERE { ?x :n ?v BIND(UUID() AS ?w) }", 1),
+    ],
+)
+def test_a_rule_that_makes_new_texts_may_have_an_end(rule: str, many: int) -> None:
+    """What it makes is not read again, or nothing is made of it."""
+    assert len(answers(f"CONSTRUCT {rule} SELECT ?x ?v {{ ?x :n ?v }}", ":x :n 1 .")) == many
+
+
+@pytest.mark.parametrize(
     ("rule", "many"),
     [
         ("{ ?x :n [] } WHERE { ?x :n [] }", 3),

@@ -374,6 +374,14 @@ def test_a_misspelt_keyword_is_not_taken_for_a_name() -> None:
         ),
         ("SELECT company { ?x :p ?y }", "write ?company for a variable"),
         ("SELECT ?x { ?x :p ?y FILTER(FLOR(?y) < 1) }", "did you mean FLOOR?"),
+        ("SELECT ?x WITHIN 5 { ?x :p ?y }", "FILTER(getDURATION()"),
+        ("SELECT ?x { { ?x :p ?y } SEQ NOT { ?x :q ?z } }", "FILTER NOT EXISTS"),
+        ("SELECT ?x { { ?x :p ?y } , { ?x :q ?z } }", "side by side are joined"),
+        ("SELECT ?x, ?y { ?x :p ?y }", "separated by spaces"),
+        ("SELECT ?x { { ?x :p ?y } OPTIONALEQUALS { ?x :q ?z } }", "did you mean EQUALSOPTIONAL?"),
+        ("SELECT ?x { { ?x :p ?y } SEQOPTIONAL { ?x :q ?z } }", "did you mean OPTIONALSEQ?"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y > 1 AND ?y < 3) }", "did you mean &&?"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y > 1 or ?y < 3) }", "did you mean ||?"),
     ],
 )
 def test_the_cure_of_an_error_is_what_to_write_instead(text: str, cure: str) -> None:

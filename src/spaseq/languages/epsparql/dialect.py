@@ -36,8 +36,14 @@ _HINTS: Final = {
     ("}", "AND"): "groups side by side are joined: { … } { … }",
     ("OPTIONAL", "SEQ"): "OPTIONALSEQ is one word: { … } OPTIONALSEQ { … }",
     ("EQUALS", "OPTIONAL"): "EQUALSOPTIONAL is one word: { … } EQUALSOPTIONAL { … }",
+    ("SEQ", "NOT"): "absence is a filter: { … FILTER NOT EXISTS { … } }",
+    ("}", ","): "groups side by side are joined: { … } { … }",
 }
 """What to write instead of a word, by the token before it and the word."""
+
+
+_ALMOST: Final = {"OPTIONALEQUALS": "EQUALSOPTIONAL", "SEQOPTIONAL": "OPTIONALSEQ", "AND": "&&", "OR": "||"}
+"""Words for which a close match is another one, or none."""
 
 
 def _error(rejected: Rejected) -> QueryError | None:
@@ -65,11 +71,16 @@ def _pair(rejected: Rejected) -> tuple[str, str]:
 def _hint(rejected: Rejected, text: str) -> str:
     if (known := _HINTS.get(_pair(rejected))) is not None:
         return known
+    word = rejected.token.text.upper()
     before = text[: rejected.token.span.start].upper().split()
     if before and before[-1] in _OPERATORS:
         return f"put braces around what comes after: {{ … }} {before[-1]} {{ … }}"
     if before and before[-1] in ("WHERE", "ASK") and "{" in rejected.expected:
         return "put braces around the pattern, and around each side of a join over time: { { … } SEQ { … } }"
+    if word == "WITHIN" and "VAR" in rejected.expected:
+        return _DURATION
+    if word in _ALMOST and _ALMOST[word] in rejected.expected:
+        return f"did you mean {_ALMOST[word]}?"
     if rejected.previous is not None and rejected.previous.type == "TIME_FUNCTION":
         return f"write {_SHOWN[rejected.previous.text.upper()]}"
     return _name_hint(rejected)

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from pyspark.sql import Column, DataFrame, Observation
+from pyspark.sql import DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
-from pyspark.sql.types import BooleanType, StructField, StructType, TimestampNTZType, TimestampType
+from pyspark.sql.types import BooleanType, StructField, StructType
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.inputs import as_duration
 from spaseq.engine.session import as_knowledge, as_query, wall_clock
-from spaseq.errors import InvalidArgument, described, listed
+from spaseq.errors import InvalidArgument, described
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.operators.machine import check_limits
 from spaseq.planner.compiled import CompiledQuery
@@ -34,7 +34,7 @@ from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_colum
 from spaseq.spark.shared_folder import Directory, SharedFolder, bad_policy
 from spaseq.spark.shuffle.routing import BUCKETS, bucket_places
 from spaseq.spark.sources.event_files import FileParts, clock_ticks, files_behind, parts_behind, ruled_rows
-from spaseq.spark.sources.graph_values import checked_syntax
+from spaseq.spark.sources.frame_columns import FrameColumns, Told, event_columns_of
 from spaseq.spark.spark_session import (
     ROCKSDB,
     STATE_STORE,
@@ -202,7 +202,7 @@ _GRAPHS: Final = "spaseq_graphs_"
 
 def _check_promises(stream: DataFrame) -> None:
     """Refuse graphs of a query without the watermark that says when answers over them are certain."""
-    if stream.isStreaming and "promise" not in stream.columns and _GRAPHS in plan_text(stream):
+    if stream.isStreaming and "promise" not in FrameColumns(stream) and _GRAPHS in plan_text(stream):
         raise InvalidArgument(
             "the streaming DataFrame comes from graphs of CONSTRUCT, but it has lost the watermark that tells when answers over them are "
             "certain; begin with sps.with_promises(graphs) in place of the graphs, keep its column `promise`, and let rows pass in which that "
@@ -468,11 +468,11 @@ def _matched(
 ) -> DataFrame:
     """The GPM stage over all streams."""
     if isinstance(streams, DataFrame):
-        if "stream" not in streams.columns:
+        if "stream" not in FrameColumns(streams):
             raise InvalidArgument("one DataFrame for all streams needs a column `stream`")
         _check_promises(streams)
         numbers = named_streams(queries, job.streams)
-        rows, syntax = _rows(streams, options, with_stream=True)
+        rows, syntax = event_columns_of(streams, _told(options), with_stream=True)
         frames = [rows.mapInArrow(MatchRows(sent, numbers, syntax), BLOCKS)]
         return reduce(DataFrame.unionAll, [*frames, *_clock(streams, job, sent, options)])
     numbers = stream_numbers(queries, job.streams, streams)
@@ -494,7 +494,7 @@ def _matched(
             if options.on_bad_input is not None:
                 stream = ruled_rows(stream, job.bad)
             _check_promises(stream)
-            rows, syntax = _rows(stream, options, with_stream=False)
+            rows, syntax = event_columns_of(stream, _told(options), with_stream=False)
             frames.append(rows.mapInArrow(MatchRows(sent, numbers[name], syntax), BLOCKS))
     return reduce(DataFrame.unionAll, [*frames, *_clock(frames[0], job, sent, options)])
 
@@ -512,6 +512,11 @@ def _clock(frame: DataFrame, job: Job, sent: Shared, options: MatchOptions) -> l
     return [ticks.mapInArrow(MatchClock(sent), BLOCKS)]
 
 
+def _told(options: MatchOptions) -> Told:
+    """What the options say of the rows of DataFrames."""
+    return Told(options.format, options.carry, options.watermark_by)
+
+
 def _by_file(options: MatchOptions) -> bool:
     """True if every file of `read_events` has a watermark of its own."""
     wanted = options.watermark_by
@@ -523,85 +528,3 @@ def _by_file(options: MatchOptions) -> bool:
             f'`watermark_by="source"`, not by {described(wanted)}'
         )
     return True
-
-
-def _rows(frame: DataFrame, options: MatchOptions, *, with_stream: bool) -> tuple[DataFrame, str | None]:
-    """The columns of an events DataFrame that matter, in microseconds, and the syntax of its values."""
-    types = {field.name: field.dataType for field in frame.schema.fields}
-    columns = []
-    for name in (name for name in ("time", "start") if name in types):
-        if not isinstance(types[name], TimestampType | TimestampNTZType):
-            raise InvalidArgument(
-                f"the column `{name}` must be a timestamp, not {types[name].simpleString()}; make one of epoch seconds with "
-                f'F.timestamp_seconds("{name}"), of milliseconds with F.timestamp_millis("{name}")'
-            )
-        # One without time zone is taken as Spark casts it: in that of the session.
-        columns.append(F.unix_micros(F.col(name).cast("timestamp")).alias(name))
-    syntax = None
-    if "triples" in types:
-        if "time" not in types:
-            raise InvalidArgument("an events DataFrame with `triples` needs a column `time`")
-        shape = "array<struct<s:string,p:string,o:string>>"
-        columns.append(F.col("triples").cast(shape).alias("triples"))
-        if "graph" in types:
-            columns.append(F.col("graph"))
-    elif "value" in types:
-        syntax = checked_syntax(options.format, timed="time" in types)
-        columns.append(F.col("value"))
-    else:
-        raise InvalidArgument(
-            f"an events DataFrame has `time` and `triples` or `value`; this one has {', '.join(frame.columns)}"
-        )
-    if "promise" in types:
-        if not isinstance(types["promise"], BooleanType):
-            raise InvalidArgument(
-                f"the column `promise` must be a boolean, not {types['promise'].simpleString()}"
-            )
-        columns.append(F.col("promise"))
-    if with_stream:
-        columns.append(F.col("stream"))
-    if frame.isStreaming:
-        columns += _pace_columns(frame, options)
-    if options.carry:
-        missing = [name for name in options.carry if name not in frame.columns]
-        if missing:
-            raise InvalidArgument(f"carry= names {listed(missing)}, which the DataFrame does not have")
-        kept = [F.col(name).cast("string").alias(name) for name in options.carry]
-        columns.append(F.to_json(F.struct(*kept)).alias("carried"))
-    return frame.select(*columns, *_origin_columns(frame)), syntax
-
-
-_KAFKA: Final = ("topic", "partition")
-
-
-def _pace_columns(frame: DataFrame, options: MatchOptions) -> list[Column]:
-    """What the watermark needs of the rows of a stream: the wall clock, and their sources."""
-    # Spark notes the clock of a micro-batch before it runs, so one that is repeated has the same.
-    found = [F.unix_micros(F.current_timestamp()).alias("clock")]
-    names = set(frame.columns)
-    by = options.watermark_by
-    if by is None:
-        by = _KAFKA if names.issuperset(_KAFKA) else ()
-    wanted = (by,) if isinstance(by, str) else tuple(by)
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise InvalidArgument(f"watermark_by= names {listed(missing)}, which the DataFrame does not have")
-    if wanted:
-        found.append(_label(wanted).alias("part"))
-    return found
-
-
-def _origin_columns(frame: DataFrame) -> list[Column]:
-    """Where rows come from, for reports: a partition of Kafka and the offset, or a file and the line."""
-    names, found = set(frame.columns), list[Column]()
-    for origin, position in ((_KAFKA, "offset"), (("source",), "position")):
-        if names.issuperset(origin):
-            found.append(_label(origin).alias("origin"))
-            if position in names:
-                found.append(F.col(position).cast("bigint").alias("position"))
-            break
-    return found
-
-
-def _label(names: tuple[str, ...]) -> Column:
-    return F.concat_ws("/", *(F.col(name).cast("string") for name in names))

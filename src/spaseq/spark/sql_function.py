@@ -14,8 +14,10 @@ from pyoxigraph import Triple
 from pyspark.sql import Row
 from pyspark.sql.functions import udtf
 from pyspark.sql.types import (
+    BinaryType,
     BooleanType,
     DataType,
+    StringType,
     StructField,
     StructType,
     TimestampNTZType,
@@ -31,6 +33,7 @@ from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.terms import term_of
 from spaseq.settings import settings
 from spaseq.spark.schemas import ARROW_TRIPLES, answer_columns
+from spaseq.spark.sources.frame_columns import triple_fields
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -73,7 +76,7 @@ class SpaseqMatch:
             raise InvalidArgument(f"the first argument is a table: {NAME}(TABLE(events), 'SELECT …')")
         if not isinstance(query.value, str) or (syntax is not None and not isinstance(syntax.value, str)):
             raise InvalidArgument(f"the query of {NAME}, and the syntax of values, are constant texts")
-        known = {field.name: field.dataType for field in columns.fields}
+        known = {field.name.lower(): field.dataType for field in columns.fields}  # as SQL knows names
         if not isinstance(known.get("time"), _TIMES) or not {"triples", "value"} & set(known):
             raise InvalidArgument(
                 f"a table of events has a timestamp `time` and `triples` or `value`; this one has {', '.join(known)}"
@@ -166,8 +169,8 @@ _TIMES: Final = (TimestampType, TimestampNTZType)
 _TAKEN: Final = {
     "time": "unix_micros(CAST(time AS TIMESTAMP))",
     "start": "unix_micros(CAST(start AS TIMESTAMP))",
-    "triples": "CAST(triples AS ARRAY<STRUCT<s: STRING, p: STRING, o: STRING>>)",
-    "graph": "graph",
+    "triples": "transform(triples, t -> struct(CAST(t.{0} AS STRING) AS s, CAST(t.{1} AS STRING) AS p, CAST(t.{2} AS STRING) AS o))",
+    "graph": "CAST(graph AS STRING)",
     "value": "value",
     "promise": "promise",
     "stream": "stream",
@@ -175,14 +178,24 @@ _TAKEN: Final = {
 """The columns that matter, as `match` takes them."""
 
 
+_KINDS: Final = {
+    "start": _TIMES,
+    "promise": (BooleanType,),
+    "value": (StringType, BinaryType),
+    "stream": (StringType,),
+}
+
+
 def _taken(known: Mapping[str, DataType]) -> dict[str, str]:
-    for name, kinds in (("start", _TIMES), ("promise", (BooleanType,))):
-        if name in known and not isinstance(known[name], kinds):
-            raise InvalidArgument(
-                f"the column `{name}` must be a {kinds[0].typeName()}, not {known[name].simpleString()}"
-            )
     unread = {"value"} if "triples" in known else {"graph"}
-    return {name: text for name, text in _TAKEN.items() if name in known and name not in unread}
+    taken = {name: text for name, text in _TAKEN.items() if name in known and name not in unread}
+    for name, kinds in ((name, _KINDS[name]) for name in taken if name in _KINDS):
+        if not isinstance(known[name], kinds):
+            wanted = " or ".join(kind.typeName() for kind in kinds)
+            raise InvalidArgument(f"the column `{name}` must be a {wanted}, not {known[name].simpleString()}")
+    if "triples" in taken:
+        taken["triples"] = taken["triples"].format(*(f"`{name}`" for name in triple_fields(known["triples"])))
+    return taken
 
 
 def _as_arrow(rows: list[Row]) -> pa.RecordBatch:

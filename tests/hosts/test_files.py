@@ -210,9 +210,10 @@ def test_files_go_once_they_were_read_and_may_come_again(
     (tmp_path / "in/x.nq").write_text(nquads(20, 6))
     assert run() == 12
     if log:  # as after many more micro-batches
-        FileLog(tmp_path / "log").compact(3)
+        (own,) = (tmp_path / "log").iterdir()
+        FileLog(own).compact(3)
         for number in (1, 2):
-            (tmp_path / f"log/{number:012d}.json").unlink()
+            (own / f"{number:012d}.json").unlink()
     (tmp_path / "in/z.nq").write_text(nquads(30, 1))
     assert run() == 13
     assert sorted(file.name for file in (tmp_path / "old").iterdir()) == ["x-2.nq", "x.nq", "y.nq"]

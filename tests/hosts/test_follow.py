@@ -100,9 +100,10 @@ def _taken(folder: Path) -> list[tuple[str, int]]:
     found = []
     for number, line in enumerate(offsets):
         if line != "-":
-            entry = Offset.from_dict(json.loads(line)).entry
-            assert entry is not None
-            for mark in FileLog(folder / f"points/files/{number}").marks(entry).values():
+            offset = Offset.from_dict(json.loads(line))
+            assert offset.entry is not None
+            log = FileLog.of(folder / f"points/files/{number}", offset)
+            for mark in log.marks(offset.entry).values():
                 text = Path(folder, mark.path).read_bytes()[: mark.cut.byte].decode()
                 found.append((Path(mark.path).name, text.count("generatedAtTime")))
     return found

@@ -13,7 +13,9 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from spaseq.errors import InvalidArgument
+from spaseq.operators.saved_state import IncompatibleState
 from spaseq.spark.sources.data_source import PartsPartition, RdfStreamReader, SourceOptions
+from spaseq.spark.sources.offsets import Offset
 from support.event_files import nquads
 from support.trades import trades
 
@@ -54,15 +56,47 @@ def test_offsets_do_not_grow_with_the_files_that_were_taken(
         end, files = step(source, offsets[-1])
         assert files == [f"{number:04d}.nq"]
         offsets.append(end)
-    assert max(len(json.dumps(each)) for each in offsets) < 110
+    assert max(len(json.dumps(each)) for each in offsets) < 140
     for at in (0, 3, 4, 17, 29):
         log = tmp_path / f"log-{at}"
         shutil.copytree(tmp_path / "log", log)
         last, files = step(reader(tmp_path, fileLog=str(log)), offsets[at])
         assert files == [f"{number:04d}.nq" for number in range(at, 30)]
         assert last["entry"] == at + 1
-        lists = {int(file.stem) for file in log.glob("*.all")}
+        lists = {int(file.stem) for file in log.glob("*/*.all")}
         assert max(lists, default=0) <= at + 1, "lists of micro-batches that were undone"
+
+
+def test_two_queries_may_name_one_directory_for_their_logs(tmp_path: Path) -> None:
+    """Such as two over one DataFrame: each goes on where it was, whatever the other has read meanwhile."""
+    log = str(tmp_path / "log")
+    add(tmp_path / "events", 0)
+    first = reader(tmp_path, fileLog=log)
+    one, _ = step(first, first.initialOffset())
+    add(tmp_path / "events", 1)
+    second = reader(tmp_path, fileLog=log)
+    other, files = step(second, second.initialOffset())
+    assert files == ["0000.nq", "0001.nq"]
+    add(tmp_path / "events", 2)
+    for start, left in ((one, ["0001.nq", "0002.nq"]), (other, ["0002.nq"])):
+        assert step(reader(tmp_path, fileLog=log), start)[1] == left
+
+
+def test_a_log_of_an_earlier_release_is_read_where_it_is(tmp_path: Path) -> None:
+    """Its offsets name no folder."""
+    add(tmp_path / "events", 0)
+    start = {"entry": 0, "ended": False, "clock": 0}
+    end, files = step(reader(tmp_path, fileLog=str(tmp_path / "log")), start)
+    assert files == ["0000.nq"]
+    assert [file.name for file in (tmp_path / "log").iterdir()] == ["000000000001.json"]
+    assert step(reader(tmp_path, fileLog=str(tmp_path / "log")), end) == (end, [])
+
+
+@pytest.mark.parametrize("name", ["../x", 5, "a/b"])
+def test_a_damaged_name_of_a_log_is_refused(name: object) -> None:
+    """It would be a folder elsewhere."""
+    with pytest.raises(IncompatibleState, match="not the name of a log"):
+        Offset.from_dict({"entry": 1, "ended": False, "clock": 0, "log": name})
 
 
 def test_a_checkpoint_with_a_log_needs_the_log(tmp_path: Path) -> None:
@@ -109,3 +143,17 @@ def test_files_go_once_their_micro_batch_is_committed(tmp_path: Path) -> None:
         reader(tmp_path, cleanSource="yes")
     with pytest.raises(InvalidArgument, match="if there is a `sourceArchiveDir`, and only then"):
         reader(tmp_path, cleanSource="archive")
+
+
+def test_an_empty_folder_is_nothing_to_do_unless_the_input_is_finite(tmp_path: Path) -> None:
+    """A job that comes round before the first file, or after the last was taken away, has not failed."""
+    (tmp_path / "events").mkdir()
+    source = reader(tmp_path)
+    start = source.initialOffset()
+    assert source.latestOffset(start, ReadAllAvailable()) == start
+    finite = reader(tmp_path, finite="true")
+    with pytest.raises(InvalidArgument, match="has no files"):
+        finite.latestOffset(start, ReadAllAvailable())
+    source = RdfStreamReader(SourceOptions.of({"path": str(tmp_path / "other")}))
+    with pytest.raises(InvalidArgument, match="does not exist"):
+        source.latestOffset(start, ReadAllAvailable())

@@ -328,7 +328,9 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         self._silent_since: int | None = None
         self._began = 0
         """The wall clock at the first look."""
-        self._log = None if options.file_log is None else FileLog(place_of(options.file_log))
+        self._fresh = "" if options.file_log is None else f"q{uuid.uuid4().hex[:12]}"
+        """The folder for the log of a query that begins."""
+        self._logs: dict[str, FileLog] = {}
         self._forgotten: set[str] = set()
         """Files that the next offset need not name."""
         self._anew: set[str] = set()
@@ -339,18 +341,25 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Nothing was taken."""
-        return Offset(entry=None if self._log is None else 0).to_dict()
+        return Offset(entry=0 if self._fresh else None, log=self._fresh).to_dict()
 
     def _known(self, start: dict[str, Any]) -> Offset:
         """An offset with all files it stands for."""
         offset = Offset.from_dict(start)
         if offset.entry is None:
             return offset
-        if self._log is None:
+        return replace(offset, marks=self._log(offset).marks(offset.entry))
+
+    def _log(self, offset: Offset) -> FileLog:
+        """The log that an offset counts on."""
+        folder = self.options.file_log
+        if folder is None:
             raise InvalidArgument(
                 "the checkpoint of this query counts on a log of files: say `file_log=` (the option `fileLog`) as before"
             )
-        return replace(offset, marks=self._log.marks(offset.entry))
+        if offset.log not in self._logs:
+            self._logs[offset.log] = FileLog.of(place_of(folder), offset)
+        return self._logs[offset.log]
 
     def _before(self, offset: Offset, path: str) -> Bookmark | None:
         """How far a file was read; None for another one under its name."""
@@ -389,9 +398,8 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         self._forgotten -= gone
         self._anew -= anew
         if offset.entry is not None:
-            assert self._log is not None
-            self._log.add(offset.entry, taken, gone & offset.marks.keys())
-            return Offset({}, ended, now, offset.entry + 1, began=self._began)
+            self._log(offset).add(offset.entry, taken, gone & offset.marks.keys())
+            return Offset({}, ended, now, offset.entry + 1, began=self._began, log=offset.log)
         kept = {path: mark for path, mark in offset.marks.items() if path not in gone}
         renewed = frozenset(anew & offset.marks.keys())
         return Offset({**kept, **marks}, ended, now, anew=renewed, began=self._began)
@@ -424,6 +432,7 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         settle: int | None = self.options.settle
         if self._fixed:  # a reader of what is there now does not wait
             settle = None if self.options.finite else 0
+        if self._fixed and self.options.finite:  # there is no more to come, so there must be something
             files.found()
         options = InputOptions(files.options, files.file_format)
         max_age, cleans = self.options.max_age, self.options.clean != "off"
@@ -480,9 +489,9 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         return tasks
 
     def _between(self, first: Offset, last: Offset) -> Taken:
-        if first.entry is None or last.entry is None or self._log is None:
+        if first.entry is None or last.entry is None:
             return between(first, last)
-        return self._log.between(first.entry, last.entry)
+        return self._log(last).between(first.entry, last.entry)
 
     def _split(self, path: str, before: Bookmark | None, mark: Bookmark) -> Split:
         files = self.options.files
@@ -508,9 +517,9 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         """How far files were read since the last commit; at the first one, which may be of a restart, all that are known."""
         if self._done is not None:
             return [mark for mark, _ in self._between(self._done, last).values()]
-        if last.entry is None or self._log is None:
+        if last.entry is None:
             return list(last.marks.values())
-        return list(self._log.marks_at(last.entry).values())
+        return list(self._log(last).marks_at(last.entry).values())
 
     def _clean(self, mark: Bookmark) -> None:
         place = place_of(mark.path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from spaseq.engine.bookmarks import Bookmark
-from spaseq.model.packing import LARGEST, whole_number
+from spaseq.model.packing import LARGEST, Damaged, whole_number
 from spaseq.operators.saved_state import taking_up
 from spaseq.settings import settings
 from spaseq.stores import Place, files_in, one_name, write_whole
@@ -41,12 +42,14 @@ class Offset:
     anew: frozenset[str] = frozenset()
     """Files that are read from their beginning although the offset before names them: others under the same name."""
     began: int = 0
+    log: str = ""
+    """The folder of the log of this query; empty in one of an earlier release, which had no folder of its own."""
 
     def to_dict(self) -> dict[str, Any]:
         """The offset as Spark's log keeps it."""
         known = {"ended": self.ended, "clock": self.clock, "began": self.began}
         if self.entry is not None:
-            return {"entry": self.entry, **known}
+            return {"entry": self.entry, **known, **({"log": self.log} if self.log else {})}
         named = {"anew": sorted(self.anew)} if self.anew else {}
         return {"files": len(self.marks), "marks": _packed(self.marks.values()), **known, **named}
 
@@ -58,7 +61,10 @@ class Offset:
             clock, began = (whole_number(saved, name, 0, LARGEST) for name in ("clock", "began"))
             ended = bool(saved["ended"])
             if "entry" in saved:
-                return Offset({}, ended, clock, whole_number(saved, "entry", 0, LARGEST), began=began)
+                entry, log = whole_number(saved, "entry", 0, LARGEST), saved.get("log", "")
+                if not isinstance(log, str) or not _LOG.fullmatch(log):
+                    raise Damaged(f"`log` is {log!r}, which is not the name of a log")
+                return Offset({}, ended, clock, entry, began=began, log=log)
             anew = frozenset(map(one_name, saved.get("anew", ())))
             return Offset(_unpacked(saved["marks"]), ended, clock, anew=anew, began=began)
 
@@ -70,8 +76,19 @@ def between(first: Offset, last: Offset) -> Taken:
     return {path: (mark, before) for path, mark, before in changes if mark != before}
 
 
+_LOG: Final = re.compile(r"(q[0-9a-f]+)?")  # no number, as entries are
+
+
 class FileLog:
-    """A log of what every micro-batch took."""
+    """A log of what every micro-batch took.
+
+    It belongs to one query: others that are given the same directory, such as two over one DataFrame, have other folders in it.
+    """
+
+    @staticmethod
+    def of(folder: Place, offset: Offset) -> FileLog:
+        """The log that an offset counts on."""
+        return FileLog(folder / offset.log if offset.log else folder)
 
     def __init__(self, folder: Place) -> None:
         self._folder = folder

@@ -6,6 +6,7 @@ import gzip
 import os
 import re
 import shutil
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,21 @@ def test_a_finite_stream_ends_with_the_same_answers(
     assert count == (1 if not limits else count)
     assert count >= (4 if limits else 1)
     assert rows(spark.read.parquet(str(tmp_path / "answers"))) == expected(folder)
+
+
+def test_a_finite_stream_that_was_changed_says_what_its_end_needs(spark: SparkSession, folder: Path) -> None:
+    """A filter drops the row that tells of the end, whose columns are NULL, and with it the last answers."""
+    events = sps.read_events(spark, folder, streaming=True, finite=True)
+    with pytest.warns(UserWarning, match="without it the last answers do not come"):
+        sps.match(QUERY, {"S": events.where("time > timestamp_seconds(0)")})
+    with pytest.raises(InvalidArgument, match="has lost the column `promise`"):
+        sps.match(QUERY, {"S": events.select("time", "triples")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sps.match(QUERY, {"S": events.where("promise OR time > timestamp_seconds(0)")})
+        sps.match(
+            QUERY, {"S": sps.read_events(spark, folder, streaming=True).where("time > timestamp_seconds(0)")}
+        )
 
 
 def test_new_files_are_taken_once_and_a_restart_goes_on(

@@ -332,3 +332,46 @@ def test_distinct_and_ask_hold_over_all_buckets_and_micro_batches(
         feed.add([(4, "a", "k1"), (5, "b", "k1")]).add([(None, "", "")]).run(text)
         found[name] = feed.found()
     assert found == {"distinct": [(1, 2), (4, 5)], "ask": [(1, 2)]}
+
+
+def test_a_restart_may_tell_other_sources_apart(feed: Feed) -> None:
+    """Those of before are not waited for any more; they held up all answers for ever."""
+    feed.add([(1, "a", "k"), (2, "a", "k")], partitions=[0, 1]).run()
+    feed.add([(3, "b", "k"), (4, "a", "x")], partitions=[0, 0])
+    feed.run(watermark_by=[])
+    assert feed.found() == [(1, 3), (2, 3)]
+
+
+def test_sources_are_known_whatever_the_order_of_the_streams(spark: SparkSession, tmp_path: Path) -> None:
+    """A restart whose mapping has another order read the files of each stream again."""
+    query = PAIRS.replace("FROM STREAM S <http://ex.org/s>", "FROM STREAM S <urn:s> FROM STREAM T <urn:t>")
+    query = query.replace("B ON S", "B ON T")
+
+    def add(stream: str, number: int, name: str, *seconds: int) -> None:
+        (tmp_path / stream).mkdir(exist_ok=True)
+        stamp, integer = (
+            "<http://www.w3.org/ns/prov#generatedAtTime>",
+            "<http://www.w3.org/2001/XMLSchema#integer>",
+        )
+        lines = [
+            f'<urn:{at}> {stamp} "{at}000"^^{integer} .\n<http://ex.org/k> <http://ex.org/{name}> "{at}" <urn:{at}> .\n'
+            for at in seconds
+        ]
+        (tmp_path / stream / f"{number}.nq").write_text("".join(lines))
+
+    def run(order: str) -> list[tuple[int, int]]:
+        frames = {name: sps.read_events(spark, tmp_path / name, streaming=True) for name in order}
+        writer = sps.match(query, frames, partitions=4).writeStream.format("parquet")
+        writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.option("path", str(tmp_path / "out")).trigger(availableNow=True).start().awaitTermination()
+        rows = spark.read.parquet(str(tmp_path / "out")).select(
+            F.unix_seconds("start"), F.unix_seconds("time")
+        )
+        return sorted(map(tuple, rows.collect()))
+
+    add("S", 0, "a", 1, 3)
+    add("T", 0, "b", 2, 4)
+    assert run("ST") == [(1, 2)]
+    add("S", 1, "a", 5)
+    add("T", 1, "b", 6)
+    assert run("TS") == [(1, 2), (3, 4)]

@@ -96,6 +96,8 @@ class Job:
     """Microseconds by which an event may be ahead of the wall clock; None: any time is accepted."""
     carries: bool = False
     """True if events carry columns of their rows into provenance (`spaseq.spark.shuffle.carried`)."""
+    apart: str = ""
+    """By which columns the sources of streams are told apart, each with a watermark of its own."""
     origin: str = ""
     """What the events come from and how they are read, if bad or late ones are kept."""
 

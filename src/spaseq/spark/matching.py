@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +35,7 @@ from spaseq.spark.schemas import BLOCKS, ROUTE, all_answer_columns, answer_colum
 from spaseq.spark.shared_folder import Directory, SharedFolder, bad_policy
 from spaseq.spark.shuffle.routing import BUCKETS, bucket_places
 from spaseq.spark.sources.event_files import FileParts, clock_ticks, files_behind, parts_behind, ruled_rows
-from spaseq.spark.sources.frame_columns import FrameColumns, Told, event_columns_of
+from spaseq.spark.sources.frame_columns import FrameColumns, Told, event_columns_of, told_apart_by
 from spaseq.spark.spark_session import (
     ROCKSDB,
     STATE_STORE,
@@ -201,13 +202,35 @@ _GRAPHS: Final = "spaseq_graphs_"
 
 
 def _check_promises(stream: DataFrame) -> None:
-    """Refuse graphs of a query without the watermark that says when answers over them are certain."""
-    if stream.isStreaming and "promise" not in FrameColumns(stream) and _GRAPHS in plan_text(stream):
+    """Refuse or warn of rows that may have lost the promises that say when answers over them are certain."""
+    if not stream.isStreaming:
+        return
+    plan, kept = plan_text(stream), "promise" in FrameColumns(stream)
+    if not kept and _GRAPHS in plan:
         raise InvalidArgument(
             "the streaming DataFrame comes from graphs of CONSTRUCT, but it has lost the watermark that tells when answers over them are "
             "certain; begin with sps.with_promises(graphs) in place of the graphs, keep its column `promise`, and let rows pass in which that "
             "is true; a column `promise` that is false goes by the times of the graphs alone"
         )
+    if not _FINITE.search(plan):
+        return
+    if not kept:
+        raise InvalidArgument(
+            "the streaming DataFrame comes from read_events(finite=True), but it has lost the column `promise`, whose last row says that the "
+            "stream has ended, without which the last answers do not come: keep that column"
+        )
+    if _FILTER.search(plan):
+        warnings.warn(
+            "the streaming DataFrame comes from read_events(finite=True) and was filtered: the row that says that the stream has ended has "
+            "NULL in all columns but `promise`, and without it the last answers do not come; let it pass with "
+            '`.where("promise OR …")`',
+            stacklevel=6,
+        )
+
+
+_FINITE: Final = re.compile(r"StreamingRelation.*\bfinite=true\b")
+"""How Spark shows a stream of files that ends."""
+_FILTER: Final = re.compile(r"^\W*Filter (?!.*\bpromise\b)", re.MULTILINE)
 
 
 def with_promises(graphs: DataFrame) -> DataFrame:
@@ -271,7 +294,9 @@ def answers_of(
     spark = frames[0].sparkSession
     workers_like_us(spark)
     job = replace(
-        _job(spark, queries, knowledge, options, streaming=streaming), origin=_origin(given, options)
+        _job(spark, queries, knowledge, options, streaming=streaming),
+        origin=_origin(given, options),
+        apart=_apart(given, options) if streaming else "",
     )
     sent = shared(spark, job)
     blocks = _matched(job, sent, queries, streams, options)
@@ -349,6 +374,22 @@ def _origin(given: Sequence[DataFrame | FileParts], options: MatchOptions) -> st
         options.max_lead, options.close_after, options.watermark_by, options.carry,
     ]  # fmt: skip
     return repr([settings, plans, judged])
+
+
+def _apart(given: Sequence[DataFrame | FileParts], options: MatchOptions) -> str:
+    """By which columns the sources of all streams are told apart."""
+    found: list[tuple[str, ...]] = []
+    for each in given:
+        if isinstance(each, FileParts) or _by_parts(each, options) is not None:
+            found.append(("source",) if _by_file(options) else ())
+        else:
+            found.append(told_apart_by(each, _told(options)))
+    return repr(sorted(found))
+
+
+def _by_parts(frame: DataFrame, options: MatchOptions) -> FileParts | None:
+    """The parts of files that are read in place of the rows of a DataFrame; of rows there are columns to carry."""
+    return None if options.carry else parts_behind(frame)
 
 
 def _endless(
@@ -477,11 +518,11 @@ def _matched(
         return reduce(DataFrame.unionAll, [*frames, *_clock(streams, job, sent, options)])
     numbers = stream_numbers(queries, job.streams, streams)
     frames = []
-    for name, stream in ((name, each) for name, given in streams.items() for each in _several(given)):
+    # Spark's checkpoints know sources by their order: here that of the query, whatever the order of the mapping.
+    ordered = sorted(streams.items(), key=lambda item: numbers[item[0]])
+    for name, stream in ((name, each) for name, given in ordered for each in _several(given)):
         assert isinstance(stream, (DataFrame, FileParts))
-        parts = stream if isinstance(stream, FileParts) else None
-        if isinstance(stream, DataFrame) and not options.carry:
-            parts = parts_behind(stream)
+        parts = stream if isinstance(stream, FileParts) else _by_parts(stream, options)
         if parts is not None:
             if options.on_bad_input is not None:
                 parts = replace(parts, files=replace(parts.files, bad=job.bad))

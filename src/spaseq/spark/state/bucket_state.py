@@ -258,6 +258,8 @@ class BucketState:
                 "release, or start with a new checkpoint"
             )
         self.progress = _progress(head["progress"])
+        if head.get("apart", self._job.apart) != self._job.apart:
+            self.progress.sources = {}  # nothing comes from them any more, and they would be waited for without end
         self.passed = {int(number): time for number, time in head["passed"].items()}
         for number in head["passed"]:
             whole_number(head["passed"], number, -FOREVER - 1, FOREVER + 1)
@@ -274,6 +276,7 @@ class BucketState:
             "fingerprint": fingerprint(self._job),
             "buckets": self._job.buckets,
             "places": _places(self._job),
+            "apart": self._job.apart,
             "progress": self.progress.to_list(),
             "passed": self.passed,
             "queries": queries,

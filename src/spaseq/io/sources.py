@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from spaseq.errors import InvalidArgument, described, did_you_mean
 from spaseq.io.handles import opened
 from spaseq.settings import settings
-from spaseq.stores import Place, StoreFile, StorePath, place_of
+from spaseq.stores import Place, StoreFile, StorePath, one_name, place_of
 
 Format: TypeAlias = Literal["nquads", "trig", "jsonld", "ntriples", "jelly"]
 """Event file formats (docs/reference/cli.md, ``--format``)."""
@@ -288,16 +288,19 @@ def find_sources(paths: PathLike | Iterable[PathLike], file_format: str | None =
     """The event files that paths, directories and globs name, sorted by name within each.
 
     In a directory hidden files and, unless a format is given, files of unknown extension are passed over. A pipe
-    is N-Quads unless a format is given or its name has another extension; ``-`` is standard input.
+    is N-Quads unless a format is given or its name has another extension; ``-`` is standard input. A file that
+    several paths name, such as a directory and a glob in it, is one.
     """
     named = checked_format(file_format)
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     if not given:
         raise InvalidArgument("no event files were named")
-    found: list[Source] = []
-    for item in given:
-        found.extend(_sources_of(place_of(item), named))
-    return found
+    if len(given) == 1:
+        return _sources_of(place_of(given[0]), named)
+    found: dict[str, Source] = {}
+    for source in (each for item in given for each in _sources_of(place_of(item), named)):
+        found.setdefault(one_name(source.path), source)
+    return list(found.values())
 
 
 def source_of(path: str, file_format: str | None = None) -> Source:

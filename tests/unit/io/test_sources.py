@@ -131,3 +131,14 @@ def test_a_stream_that_was_not_declared_is_refused(tmp_path: Path) -> None:
     """Before anything is read."""
     with pytest.raises(InvalidArgument, match="urn:x"):
         read_events(tmp_path, stream="urn:x", streams=["urn:s"], dictionary=TermDictionary())
+
+
+def test_a_file_that_several_paths_name_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory, a glob in it and a relative path, in the order of the first."""
+    for name in ("b.nq", "a.nq"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    found = find_sources(
+        [tmp_path / "b.nq", str(tmp_path / "*.nq"), tmp_path, "a.nq", f"../{tmp_path.name}/b.nq"]
+    )
+    assert [source.path.name for source in found] == ["b.nq", "a.nq"]

@@ -241,7 +241,7 @@ def test_bad_input_is_quarantined_with_its_line(spark: SparkSession, tmp_path: P
     """In files of its own beside everything else, counted."""
     text = nquads(0, 50) + "this is no quad\n" + nquads(50, 50)
     (tmp_path / "events.nq").write_text(text)
-    place = str(tmp_path / "bad")
+    place = str(tmp_path / "bad [1]{a}*")  # no pattern
     events = sps.read_events(spark, tmp_path / "events.nq", on_bad_input="quarantine", quarantine=place)
     assert events.count() == 100
     assert [(each["source"], each["position"]) for each in quarantined(place)] == [

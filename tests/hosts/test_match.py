@@ -318,6 +318,14 @@ def test_wrong_arguments_are_sentences(spark: SparkSession, events: DataFrame) -
             lambda: sps.match_all({"a": SELECT}, {"S": events}, native=True),
             "match_all has no option `native=`",
         ),
+        (lambda: sps.match_all({1: SELECT}, {"S": events}), "the name of a query is a text, not 1"),  # type: ignore[dict-item]
+        (lambda: sps.match(SELECT, {"S": events}, native=["v"]), "`native=` is True, or a mapping"),  # type: ignore[arg-type]
+        (lambda: sps.match(SELECT, {"S": events}, partitions="4"), "`partitions=` is a number"),  # type: ignore[arg-type]
+        (lambda: sps.match(SELECT, {"S": events}, partitions=0), "of at least 1, not 0"),
+        (
+            lambda: sps.match(SELECT, {"S": events}, on_bad_input="quarantine", quarantine=__file__),
+            "cannot be made a directory for the files of this run: File exists",
+        ),
         (lambda: sps.read_events("x.nq", "x.nq"), r"takes a SparkSession first, not `x\.nq`"),  # type: ignore[arg-type]
         (lambda: sps.read_events(spark, events), "a path or a list of paths, not a PySpark DataFrame"),  # type: ignore[arg-type]
     ]

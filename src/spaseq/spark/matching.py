@@ -263,6 +263,9 @@ def match_all(
         raise InvalidArgument(f"match_all has no option `{unknown[0]}=`")
     if not isinstance(queries, Mapping):
         raise InvalidArgument(f"`queries` is a mapping from names to queries, not {described(queries)}")
+    for name in queries:
+        if not isinstance(name, str):
+            raise InvalidArgument(f"the name of a query is a text, not {described(name)}")
     known = MatchOptions(**options)  # type: ignore[arg-type]
     compiled = {name: as_query(query) for name, query in queries.items()}
     if not compiled:
@@ -432,8 +435,8 @@ def _job(
     buckets = options.partitions
     if buckets is None:
         buckets = BUCKETS if streaming else _default_buckets(spark)
-    if buckets < 1:
-        raise InvalidArgument(f"`partitions` must be at least 1, not {buckets}")
+    if not isinstance(buckets, int) or isinstance(buckets, bool) or buckets < 1:
+        raise InvalidArgument(f"`partitions=` is a number of at least 1, not {described(buckets)}")
     if not streaming:
         # Nothing is kept by bucket, so a task may have several as one: what it costs to start one is saved.
         buckets = min(buckets, settings().tasks_per_core * parallel_tasks(spark))

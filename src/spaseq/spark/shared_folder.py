@@ -41,18 +41,12 @@ class SharedFolder:
         root = place_of(path).absolute()
         if isinstance(root, StorePath):
             return SharedFolder(str(root), _marked(root), access=StoreAccess())
-        mark = root / MARK
-        root.mkdir(parents=True, exist_ok=True)
-        if not mark.exists():
-            unfinished = root / f"{MARK}.{uuid.uuid4().hex}"
-            unfinished.write_text(uuid.uuid4().hex, encoding="ascii")
-            try:
-                os.link(unfinished, mark)  # another driver may be first
-            except FileExistsError:
-                pass
-            finally:
-                unfinished.unlink()
-        return SharedFolder(str(root), mark.read_text(encoding="ascii"))
+        try:
+            return SharedFolder(str(root), _marked_here(root))
+        except OSError as error:
+            raise InvalidArgument(
+                f"`{path}` cannot be made a directory for the files of this run: {error.strerror}"
+            ) from None
 
     @property
     def path(self) -> str:
@@ -81,6 +75,22 @@ class SharedFolder:
         if isinstance(folder, Path):
             folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+
+def _marked_here(root: Path) -> str:
+    """The token of a folder of this machine, made and marked unless it is."""
+    mark = root / MARK
+    root.mkdir(parents=True, exist_ok=True)
+    if not mark.exists():
+        unfinished = root / f"{MARK}.{uuid.uuid4().hex}"
+        unfinished.write_text(uuid.uuid4().hex, encoding="ascii")
+        try:
+            os.link(unfinished, mark)  # another driver may be first
+        except FileExistsError:
+            pass
+        finally:
+            unfinished.unlink()
+    return mark.read_text(encoding="ascii")
 
 
 def _marked(root: StorePath) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
-from spaseq.errors import InvalidArgument, listed
+from spaseq.errors import InvalidArgument, described, listed
 from spaseq.model.forms import ResultForm
 from spaseq.planner.value_types import COUNT
 from spaseq.spark.schemas import column_names
@@ -43,6 +43,10 @@ def as_native(
 
     ``native=True`` means the SQL type of every variable whose values are ``certain`` to be of one, and texts otherwise.
     """
+    if not isinstance(native, (bool, Mapping)):
+        raise InvalidArgument(
+            f'`native=` is True, or a mapping from variables to SQL types such as {{"v": "double"}}, not {described(native)}'
+        )
     if not native or form.kind != "select":
         return answers
     variables = list(form.variables)

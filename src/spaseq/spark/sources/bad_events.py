@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
@@ -53,6 +54,9 @@ class BadEvents:
 BAD_RECORDS: Final = "reason string, source string, position bigint, unit string, text string, time timestamp, carried map<string,string>"
 
 
+_WILD: Final = re.compile(r"[]\[{}*?\\]")
+
+
 def bad_records(spark: SparkSession, directory: str | os.PathLike[str], streaming: bool = False) -> DataFrame:
     """What a quarantine directory holds: ``reason, source, position, unit, text, time, carried, late``, a row per bad or late event.
 
@@ -60,7 +64,9 @@ def bad_records(spark: SparkSession, directory: str | os.PathLike[str], streamin
     ``carry`` of `match` names. A streaming DataFrame takes the records as they come.
     """
     reader = spark.readStream if streaming else spark.read
-    found = reader.schema(BAD_RECORDS).json(for_spark(place_of(directory)))
+    # Spark takes every path that it reads for a pattern.
+    path = _WILD.sub(r"\\\g<0>", for_spark(place_of(directory)))
+    found = reader.schema(BAD_RECORDS).json(path)
     late = F.col("_metadata.file_name").startswith("late-")
     return found.withColumn("late", late)
 

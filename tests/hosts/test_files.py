@@ -161,6 +161,8 @@ def test_a_finite_stream_that_was_changed_says_what_its_end_needs(spark: SparkSe
         sps.match(QUERY, {"S": events.where("time > timestamp_seconds(0)")})
     with pytest.raises(InvalidArgument, match="has lost the column `promise`"):
         sps.match(QUERY, {"S": events.select("time", "triples")})
+    with pytest.raises(InvalidArgument, match="the end of one would be that of all"):
+        sps.match(QUERY, {"S": events.union(sps.read_events(spark, folder, streaming=True, finite=True))})
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         sps.match(QUERY, {"S": events.where("promise OR time > timestamp_seconds(0)")})

@@ -201,8 +201,11 @@ _GRAPHS: Final = "spaseq_graphs_"
 """How the names begin under which plans of Spark show such streams, whatever is done with them."""
 
 
-def _check_promises(stream: DataFrame) -> None:
-    """Refuse or warn of rows that may have lost the promises that say when answers over them are certain."""
+def _check_promises(stream: DataFrame, *, named: bool) -> None:
+    """Refuse or warn of rows that may have lost the promises that say when answers over them are certain.
+
+    Where rows are ``named`` each says which stream it belongs to, and a promise is one of that.
+    """
     if not stream.isStreaming:
         return
     plan, kept = plan_text(stream), "promise" in FrameColumns(stream)
@@ -218,6 +221,11 @@ def _check_promises(stream: DataFrame) -> None:
         raise InvalidArgument(
             "the streaming DataFrame comes from read_events(finite=True), but it has lost the column `promise`, whose last row says that the "
             "stream has ended, without which the last answers do not come: keep that column"
+        )
+    if not named and len(_FINITE.findall(plan)) > 1:
+        raise InvalidArgument(
+            "the streaming DataFrame is made of several of read_events(finite=True), and the end of one would be that of all, so that what "
+            "the others still bring is late: give read_events a list of paths"
         )
     if _FILTER.search(plan):
         warnings.warn(
@@ -435,8 +443,7 @@ def _job(
     buckets = options.partitions
     if buckets is None:
         buckets = BUCKETS if streaming else _default_buckets(spark)
-    if not isinstance(buckets, int) or isinstance(buckets, bool) or buckets < 1:
-        raise InvalidArgument(f"`partitions=` is a number of at least 1, not {described(buckets)}")
+    _check_partitions(buckets)
     if not streaming:
         # Nothing is kept by bucket, so a task may have several as one: what it costs to start one is saved.
         buckets = min(buckets, settings().tasks_per_core * parallel_tasks(spark))
@@ -477,6 +484,11 @@ def _job(
     )
 
 
+def _check_partitions(given: object) -> None:
+    if not isinstance(given, int) or isinstance(given, bool) or given < 1:
+        raise InvalidArgument(f"`partitions=` is a number of at least 1, not {described(given)}")
+
+
 def _check_carry(options: MatchOptions, tasks: Sequence[Task]) -> None:
     if isinstance(options.carry, str):
         raise InvalidArgument(f'`carry=` is a list of columns: carry=["{options.carry}"]')
@@ -514,7 +526,7 @@ def _matched(
     if isinstance(streams, DataFrame):
         if "stream" not in FrameColumns(streams):
             raise InvalidArgument("one DataFrame for all streams needs a column `stream`")
-        _check_promises(streams)
+        _check_promises(streams, named=True)
         numbers = named_streams(queries, job.streams)
         rows, syntax = event_columns_of(streams, _told(options), with_stream=True)
         frames = [rows.mapInArrow(MatchRows(sent, numbers, syntax), BLOCKS)]
@@ -537,7 +549,7 @@ def _matched(
             stream = with_promises(stream) if stream in _promising else stream
             if options.on_bad_input is not None:
                 stream = ruled_rows(stream, job.bad)
-            _check_promises(stream)
+            _check_promises(stream, named=False)
             rows, syntax = event_columns_of(stream, _told(options), with_stream=False)
             frames.append(rows.mapInArrow(MatchRows(sent, numbers[name], syntax), BLOCKS))
     return reduce(DataFrame.unionAll, [*frames, *_clock(frames[0], job, sent, options)])

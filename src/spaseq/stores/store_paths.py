@@ -302,7 +302,7 @@ def is_store(given: object) -> bool:
     )
 
 
-def one_name(given: str | os.PathLike[str]) -> str:
+def one_name(given: str | os.PathLike[str] | StorePath) -> str:
     """The one name of a file: its absolute path or its URI, whatever the working directory and however it was spelt."""
     place = place_of(given)
     if isinstance(place, StorePath):

@@ -73,3 +73,10 @@ def test_a_wrong_range_of_times_is_refused(given: dict[str, str], error: str) ->
     """Before anything is read."""
     with pytest.raises(InvalidArgument, match=error):
         SourceOptions.of({"path": "events", **given})
+
+
+def test_what_is_neither_true_nor_false_is_refused() -> None:
+    """It was taken for false, and the last answers of a stream that ends did not come."""
+    assert SourceOptions.of({"path": "x", "finite": "TRUE"}).finite
+    with pytest.raises(InvalidArgument, match="`finite` is true or false, not `yes`"):
+        SourceOptions.of({"path": "x", "finite": "yes"})

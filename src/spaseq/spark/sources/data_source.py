@@ -155,7 +155,7 @@ class SourceOptions:
             ),
             files,
             size,
-            given.get("finite", "false").lower() == "true",
+            _truth("finite", given.get("finite", "false")),
             _number("parallelism", given.get("parallelism", "8")),
             given.get("yields", "events") == "parts",
             given.get("schedule"),
@@ -179,6 +179,12 @@ def _cleaning(given: Mapping[str, str], paths: Sequence[str]) -> tuple[Clean, st
     if archive is not None:
         check_outside(paths, archive)
     return cast(Clean, clean), archive
+
+
+def _truth(name: str, text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise InvalidArgument(f"the option `{name}` is true or false, not `{text}`")
+    return text.lower() == "true"
 
 
 def _number(name: str, text: str, least: int = 1) -> int:

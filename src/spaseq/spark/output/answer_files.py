@@ -30,7 +30,9 @@ def written_rows(folder: Place) -> int:
 
 def _rows(number: int, file: Place) -> Iterator[tuple[int, int, int, dict[str, Any]]]:
     count = 0
-    for batch in pq.ParquetFile(file.open("rb")).iter_batches(settings().answer_rows):
+    # Spark writes timestamps of 96 bits, which would be read as nanoseconds: only the years 1678 to 2261 are such.
+    found = pq.ParquetFile(file.open("rb"), coerce_int96_timestamp_unit="us")
+    for batch in found.iter_batches(settings().answer_rows):
         times = batch.column("time").cast("int64").to_pylist()
         for time, row in zip(times, batch.to_pylist(), strict=True):
             yield time, number, count, row

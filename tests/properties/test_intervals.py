@@ -24,11 +24,13 @@ from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
 from spaseq.planner import CompiledQuery, compile_query
 from spaseq.reference.interval_answers import interval_answers
+from spaseq.settings import changed_settings
 from support.engine_hosts import ENGINE_HOSTS
 from support.event_files import END, START, interval_nquads
 from support.interval_hosts import WAYS, column_answers
 from support.interval_scenarios import IntervalScenario, interval_scenarios, plain_scenarios
 from support.join_orders import shuffled_joins
+from support.policy_scenarios import policy_scenario
 
 Knowledge = dict[str, frozenset[Triple]]
 FEWER = settings(max_examples=settings.default.max_examples // 2)
@@ -104,6 +106,18 @@ def test_columns_answer_as_the_reference_does(scenario: IntervalScenario, way: s
     wanted = replace(query, policy=scenario.policy)
     found = column_answers(wanted, events, scenario.knowledge, WAYS[way], rdfs=scenario.rdfs)
     assert _said(query, found) == _said(query, expected)
+
+
+@MORE
+@given(st.integers(0, 2**32), st.sampled_from(sorted(WAYS)), st.sampled_from((1, 2, 3, 1024)))
+def test_what_answers_consume_is_gone_for_those_after_them(seed: int, way: str, together: int) -> None:
+    """However many instants are looked at together; nested sequences choose again what they have lost."""
+    scenario = policy_scenario(Random(seed))
+    query, events = _compiled(scenario), list(scenario.events)
+    expected = _answers(query, scenario, events)
+    with changed_settings(policy_instants=together):
+        found = column_answers(replace(query, policy=scenario.policy), events, {}, WAYS[way])
+    assert _lines(found) == _lines(expected)
 
 
 @given(interval_scenarios(), st.sampled_from(sorted(WAYS)), st.randoms(use_true_random=False))

@@ -18,16 +18,20 @@ from spaseq.algebra.intervals import Policy
 from spaseq.algebra.patterns import Relation
 from spaseq.columnar.join_order import GAIN, Condition, Order, Statistics, best_order, cost, written_order
 from spaseq.columnar.keeping import Keeper
-from spaseq.intervals.interval_joins import Columns, Matching
+from spaseq.columnar.row_numbers import keys_of
+from spaseq.intervals.interval_joins import Columns, Matching, RowPairs
 from spaseq.intervals.interval_rows import (
     LAST,
     IntervalRows,
     IntervalTable,
+    Longs,
     SolutionSet,
+    each_row_once,
     interval_keys,
+    no_rows,
     stacked,
 )
-from spaseq.intervals.solution_views import SolutionView, TimeStep
+from spaseq.intervals.solution_views import Gone, SolutionView, TimeStep, is_trace
 from spaseq.intervals.timed_expressions import Test
 from spaseq.model.ordered import each_once
 from spaseq.model.packing import Damaged
@@ -35,6 +39,65 @@ from spaseq.settings import settings
 
 _INTERVAL = "#interval"
 """What both sides of EQUALS have in common, as a variable."""
+
+
+def first_consumed(consumed: Longs, rows: IntervalRows) -> Longs:
+    """When the first occurrence that each row is made of is consumed; LAST if none is."""
+    found = np.full(len(rows), LAST, np.int64)
+    for name, column in rows.columns.items():
+        if is_trace(name):
+            np.minimum(found, consumed[column], out=found)
+    return found
+
+
+class Choices:
+    """What a policy chose for the right rows of a sequence: kept where a later row may rest on it, to be chosen again when it is gone."""
+
+    def __init__(self, names: Sequence[str], right: Sequence[str], above: PairJoin | None) -> None:
+        self._names, self._right_names = tuple(names), tuple(right)
+        self._above = above
+        """The sequence on whose left side the rows stand, if it alone reads them."""
+        self.rights, self.made = no_rows(self._right_names), no_rows(self._names)
+        """Right rows that have partners, and the merged rows."""
+        self._owner = np.zeros(0, np.intp)
+        """Which right row each merged row is of."""
+
+    def add(self, rights: IntervalRows, pairs: RowPairs) -> None:
+        """Further right rows with their partners."""
+        having, owner = np.unique(pairs.of, return_inverse=True)
+        self._owner = np.concatenate([self._owner, owner + len(self.rights)])
+        self.rights = stacked([self.rights, rights.take(having)], self._right_names)
+        self.made = stacked([self.made, pairs.rows], self._names)
+
+    def hold_until(self, consumed: Longs) -> int:
+        """Up to which instant nothing of the last step can rest on a choice that is made again; ``consumed`` says when each occurrence is.
+
+        What a right row chooses instead is of use for a later row of the sequence above that agrees with it.
+        """
+        when = first_consumed(consumed, self.made)
+        again = (when >= self.made.end) & (when < LAST)
+        if not again.any():
+            return LAST
+        when, made, above = when[again], self.made.take(again), self._above
+        if above is None:
+            return int(when.min())
+        names = [name for name in above.key if name in self._right_names]
+        mine, theirs = keys_of(made.matrix(names)), keys_of(above.asked.matrix(names))
+        reached = (mine[:, None] == theirs) & (when[:, None] < above.asked.end)
+        return int(above.asked.end[reached.any(axis=0)].min(initial=LAST)) - 1
+
+    def without(self, gone: Gone) -> IntervalRows:
+        """Drop what is gone; the right rows that have lost all their partners, and are dropped too."""
+        lost_rows = gone.rows(self._names, self.made.matrix(self._names), self.made.end)
+        if not lost_rows.any():
+            return no_rows(self._right_names)
+        there = ~gone.rows(self._right_names, self.rights.matrix(self._right_names), self.rights.end)
+        having = np.zeros(len(self.rights), np.bool_)
+        having[self._owner[~lost_rows]] = True
+        lost = self.rights.take(there & ~having)
+        self._owner = (np.cumsum(having) - 1)[self._owner[~lost_rows]]
+        self.rights, self.made = self.rights.take(having), self.made.take(~lost_rows)
+        return lost
 
 
 class PairJoin(Keeper):
@@ -62,8 +125,23 @@ class PairJoin(Keeper):
         self.seen = SolutionSet(self.names) if seen is None else seen
         self._instants = 1
         """Whether every row of both sides starts when it ends."""
+        self.choices: Choices | None = None
+        self._right_names = right.names
+        self.chosen = no_rows(self.names)
+        """What a policy chose at the last step."""
+        self.asked = no_rows(right.names)
+        """The right rows of the last step, where a policy chooses."""
 
     waits = False
+
+    @property
+    def chooses(self) -> bool:
+        """Whether a policy chooses the partners of right rows."""
+        return self._relation is Relation.SEQ and self.policy is not Policy.UNRESTRICTED
+
+    def keep_choices(self, above: PairJoin | None) -> None:
+        """From now on; nothing was joined before. The rows stand on the left side of a sequence, or somewhere else."""
+        self.choices = Choices(self.names, self._right_names, above)
 
     @property
     def title(self) -> str:
@@ -90,7 +168,12 @@ class PairJoin(Keeper):
         left_table, right_table = self.tables
         found = [self._matching.pairs(left, right_table, left=True).rows]
         left_table.add(left)
-        found.append(self._matching.pairs(right, left_table, left=False, policy=self.policy).rows)
+        pairs = self._matching.pairs(right, left_table, left=False, policy=self.policy)
+        found.append(pairs.rows)
+        if self.chooses:
+            self.chosen, self.asked = pairs.rows, right
+        if self.choices is not None:
+            self.choices.add(right, pairs)
         right_table.add(self._kept(right, current.horizon))
         oldest = None if self.kept_for is None else current.horizon - self.kept_for
         earliest = current.horizon if self._relation is Relation.EQUALS else None
@@ -99,6 +182,25 @@ class PairJoin(Keeper):
         both = stacked(found, self.names)
         once = self._matching.exact and self._tells_apart(left, right)
         return (self.seen.remember if once else self.seen.new)(both, current.horizon)
+
+    def revised(self, left: IntervalRows, right: IntervalRows, gone: Gone) -> IntervalRows:
+        """Drop what is gone and take what has appeared; the merged rows that have appeared."""
+        for table in self.tables:
+            table.drop(gone.rows(table.names, table.ids[: len(table)], table.end[: len(table)]))
+        left_table, right_table = self.tables
+        if self.chooses:
+            left_table.add(left)
+            if self.choices is None:  # what ended before is of no use any more
+                return no_rows(self.names)
+            lost = self.choices.without(gone)
+            pairs = self._matching.pairs(lost, left_table, left=False, policy=self.policy)
+            self.choices.add(lost, pairs)
+            return pairs.rows
+        found = [self._matching.pairs(left, right_table, left=True).rows]
+        left_table.add(left)
+        found.append(self._matching.pairs(right, left_table, left=False).rows)
+        right_table.add(right)
+        return each_row_once(stacked(found, self.names))
 
     def hold(self, left: IntervalRows, right: IntervalRows, horizon: int) -> None:
         """Take rows of earlier steps into empty tables; what ends before the horizon will not come any more."""
@@ -238,6 +340,13 @@ class ConjoinedSolutions(SolutionView):
             table.add(new[part])
             table.forget(None if self._longest is None else current.horizon - self._longest)
         self._horizon = current.horizon
+        return rows
+
+    def _revised(self, gone: Gone) -> IntervalRows:
+        appeared = [part.revised(gone) for part in self._parts]
+        rows = appeared[self.order[0]]
+        for join, part in zip(self.joins, self.order[1:], strict=True):
+            rows = join.revised(rows, appeared[part], gone)
         return rows
 
     # --- the order ------------------------------------------------------------------------------

@@ -112,6 +112,12 @@ def distinct_rows(ids: Ids, start: Longs, end: Longs) -> Rows:
     return np.sort(order[first])
 
 
+def each_row_once(rows: IntervalRows) -> IntervalRows:
+    """The first of equal rows."""
+    first = distinct_rows(rows.matrix(tuple(rows.columns)), rows.start, rows.end)
+    return rows if len(first) == len(rows) else rows.take(first)
+
+
 class SolutionSet(GrowingTable):
     """Lets every solution through once, however often it comes: (μ, I) is a set.
 
@@ -227,6 +233,12 @@ class EndIndex:
             both, ends, rows = (np.concatenate(pair) for pair in pairs)
             order = np.lexsort((ends, both))
             self._runs[-2:] = [(both[order], ends[order], rows[order])]
+
+    def drop(self, kept: Mask, numbers: Rows) -> None:
+        """Leave out rows; the others have new numbers."""
+        for place, (keys, end, rows) in enumerate(self._runs):
+            still = kept[rows]
+            self._runs[place] = (keys[still], end[still], numbers[rows[still]])
 
     def find(
         self, keys: Longs, earliest: Longs, before: Longs, policy: Policy = Policy.UNRESTRICTED
@@ -379,6 +391,18 @@ class IntervalTable(Keeper):
             self.ids, self.start, self.end = self.ids[kept], self.start[kept], self.end[kept]
             self.rebuild()
         self._kept = self._count
+
+    def drop(self, gone: Mask) -> None:
+        """Leave out some rows now, which no search may find."""
+        if not gone.any():
+            return
+        self.trim()
+        kept = ~gone
+        numbers = np.cumsum(kept) - 1
+        self.ids, self.start, self.end = self.ids[kept], self.start[kept], self.end[kept]
+        self._index.drop(kept, numbers)
+        self._indexed = int(kept[: self._indexed].sum())
+        self._count = len(self.start)
 
     def trim(self) -> None:
         """Give up spare room."""

@@ -12,7 +12,10 @@ from spaseq.columnar.row_numbers import by_name
 from spaseq.intervals.interval_rows import (
     Ids,
     IntervalRows,
+    Longs,
+    Mask,
     SolutionSet,
+    each_row_once,
     no_rows,
     stacked,
     timeless,
@@ -43,6 +46,22 @@ class TimeStep:
     horizon: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Gone:
+    """What is not there any more: some occurrences, by their numbers, and everything that ends after an instant."""
+
+    numbers: Mask
+    after: int
+
+    def rows(self, names: Sequence[str], ids: Ids, end: Longs) -> Mask:
+        """Which rows rest on it, by their columns side by side."""
+        gone = end > self.after
+        for place, name in enumerate(names):
+            if is_trace(name):
+                gone |= self.numbers[ids[:, place]]
+        return gone
+
+
 class SolutionView(Followed[TimeStep, IntervalRows]):
     """The solutions of a pattern. ``names`` are its variables, ``certain`` those that every solution binds."""
 
@@ -50,6 +69,19 @@ class SolutionView(Followed[TimeStep, IntervalRows]):
     certain: frozenset[str]
     waits: bool = False
     """Whether it needs to know everything that ends at an instant before it says what ends there."""
+    _gone: Gone | None = None
+    _appeared: IntervalRows
+
+    def revised(self, gone: Gone) -> IntervalRows:
+        """Drop what rests on something that is gone; the rows that are there because of that."""
+        if self._gone is not gone:
+            self._appeared = self._revised(gone)
+            self._gone = gone
+        return self._appeared
+
+    def _revised(self, gone: Gone) -> IntervalRows:
+        """Of a view that keeps nothing of its own, and whose rows each follow from one row of another."""
+        raise NotImplementedError(type(self).__name__)
 
     @property
     def instants(self) -> Mapping[str, int | None]:
@@ -99,6 +131,10 @@ class OccurrenceView(SolutionView):
         rows = self._seen.new(stacked(parts, self._own), current.horizon)
         return rows if self._tracer is None else self._tracer.traced(rows)
 
+    def _revised(self, gone: Gone) -> IntervalRows:
+        del gone  # it keeps no row longer than an instant
+        return no_rows(self.names)
+
 
 class TimelessView(SolutionView):
     """Solutions without time, all there from the beginning: background, inline data, the empty pattern."""
@@ -124,6 +160,10 @@ class TimelessView(SolutionView):
         self._given = 1
         columns, count = self._solutions()
         return timeless(columns, count).named(self.names)
+
+    def _revised(self, gone: Gone) -> IntervalRows:
+        del gone  # the background is never consumed
+        return no_rows(self.names)
 
 
 class LaggingView(SolutionView):
@@ -175,6 +215,12 @@ class FilteredSolutions(SolutionView):
     def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         self._test.step(current)
+        return self._of(rows)
+
+    def _revised(self, gone: Gone) -> IntervalRows:
+        return self._of(self._inner.revised(gone))
+
+    def _of(self, rows: IntervalRows) -> IntervalRows:
         return rows.take(self._test.holds(rows)) if len(rows) else rows
 
 
@@ -197,7 +243,12 @@ class BoundView(SolutionView):
         return (self._inner,)
 
     def _step(self, current: TimeStep) -> IntervalRows:
-        rows = self._inner.step(current)
+        return self._of(self._inner.step(current))
+
+    def _revised(self, gone: Gone) -> IntervalRows:
+        return self._of(self._inner.revised(gone))
+
+    def _of(self, rows: IntervalRows) -> IntervalRows:
         kept = rows.end - rows.start <= self._longest
         if self._timed:
             kept &= rows.timed
@@ -228,6 +279,12 @@ class ExtendedSolutions(SolutionView):
     def _step(self, current: TimeStep) -> IntervalRows:
         rows = self._inner.step(current)
         self._test.step(current)
+        return self._of(rows)
+
+    def _revised(self, gone: Gone) -> IntervalRows:
+        return self._of(self._inner.revised(gone))
+
+    def _of(self, rows: IntervalRows) -> IntervalRows:
         if not len(rows):
             return no_rows(self.names)
         return rows.with_columns({**rows.columns, self._name: self._test.values(rows)})
@@ -245,7 +302,12 @@ class CopyView(SolutionView):
         return (self._inner,)
 
     def _step(self, current: TimeStep) -> IntervalRows:
-        rows = self._inner.step(current)
+        return self._of(self._inner.step(current))
+
+    def _revised(self, gone: Gone) -> IntervalRows:
+        return self._of(self._inner.revised(gone))
+
+    def _of(self, rows: IntervalRows) -> IntervalRows:
         source = rows.columns[self._source]
         if self._name in rows.columns:
             return rows.take(rows.columns[self._name] == source)
@@ -277,6 +339,9 @@ class ProjectedSolutions(SolutionView):
     def _step(self, current: TimeStep) -> IntervalRows:
         return self._seen.new(self._inner.step(current).named(self.names), current.horizon)
 
+    def _revised(self, gone: Gone) -> IntervalRows:
+        return each_row_once(self._inner.revised(gone).named(self.names))
+
 
 class UnitedSolutions(SolutionView):
     """The rows of several views, each once."""
@@ -296,3 +361,6 @@ class UnitedSolutions(SolutionView):
     def _step(self, current: TimeStep) -> IntervalRows:
         found = stacked([part.step(current) for part in self._parts], self.names)
         return self._seen.new(found, current.horizon)
+
+    def _revised(self, gone: Gone) -> IntervalRows:
+        return each_row_once(stacked([part.revised(gone) for part in self._parts], self.names))

@@ -29,6 +29,11 @@ class Tracer:
         self._sets: dict[frozenset[int], int] = {}
         self._listed: list[frozenset[int]] = []
 
+    @property
+    def count(self) -> int:
+        """How many occurrences have a number, from 1 on."""
+        return len(self._known)
+
     def trace(self, triple: TriplePattern, name: str) -> PatternTrace:
         """For one triple pattern."""
         return PatternTrace(self, triple, TRACE + name, self._evaluator)

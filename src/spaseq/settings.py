@@ -141,6 +141,11 @@ class Settings:
         3,
         "rows of a group from which its sums are made anew: more could be too much for running totals",
     )
+    listed_values: int = _threshold(
+        64,
+        1,
+        "values of a group, for each of its evaluations at a time, from which MIN and MAX keep a list of the best",
+    )
     reevaluated_triples: int = _threshold(
         1 << 20, 20, "triples of all contents of windows that are evaluated anew at a time"
     )

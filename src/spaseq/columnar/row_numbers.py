@@ -111,15 +111,27 @@ class KeyIndex:
 
     def add(self, keys: Longs, first: int) -> None:
         """Index further rows, numbered from ``first`` on."""
+        self.add_rows(keys, first + np.arange(len(keys)))
+
+    def add_rows(self, keys: Longs, rows: Rows) -> None:
+        """Index further rows."""
         if not len(keys):
             return
         order = np.argsort(keys)
-        self._runs.append((keys[order], order + first))
+        self._runs.append((keys[order], rows[order]))
         while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
             (left, left_rows), (right, right_rows) = self._runs[-2:]
             both, rows = np.concatenate([left, right]), np.concatenate([left_rows, right_rows])
             order = np.argsort(both, kind="stable")
             self._runs[-2:] = [(both[order], rows[order])]
+
+    def keep(self, keys: Longs) -> None:
+        """Forget the rows with any other key."""
+        known = np.concatenate([np.zeros(0, np.int64), *(run for run, _ in self._runs)])
+        rows = np.concatenate([np.zeros(0, np.intp), *(found for _, found in self._runs)])
+        kept = np.isin(known, keys)
+        self._runs = []
+        self.add_rows(known[kept], rows[kept])
 
     def find(self, keys: Longs) -> tuple[Rows, Rows]:
         """The pairs of (position among the keys asked for, row) with equal keys."""

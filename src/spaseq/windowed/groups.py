@@ -14,7 +14,7 @@ from spaseq.columnar.totals import RunningTotals, Totals
 from spaseq.model.packing import Damaged
 from spaseq.settings import settings
 from spaseq.windowed.evaluations import Period
-from spaseq.windowed.extremes import extremes
+from spaseq.windowed.extremes import Extremes
 from spaseq.windowed.timed import (
     Changes,
     Counting,
@@ -79,9 +79,9 @@ def _last(groups: Rows, at: Longs) -> Mask:
 class GroupView(View):
     """One row per group of rows with equal keys (SPARQL 1.1, 18.5.1).
 
-    Counts, sums and averages follow from running totals, MIN and MAX from when each value is there; SAMPLE, GROUP_CONCAT and
+    Counts, sums and averages follow from running totals, MIN and MAX from the best values of each group; SAMPLE, GROUP_CONCAT and
     groups with numbers that totals do not hold are made anew when they change. The operands of aggregates are columns.
-    Where totals decide everything, the rows of a group need not be told apart: those that will leave are held anyway, and members are
+    Where these decide everything, the rows of a group need not be told apart: those that will leave are held anyway, and members are
     counted only from the first time on that totals do not hold.
     """
 
@@ -109,23 +109,24 @@ class GroupView(View):
         self._group_of = np.zeros(0, np.intp)
         self._by_group = KeyIndex()
         self._indexed = 0
-        """How many members the index by group has: only MIN, MAX and what is made anew need it."""
+        """How many members the index by group has: only what is made anew needs it."""
         self._result = np.zeros((0, len(self.names)), np.int32)
         self._there = np.zeros(0, np.bool_)
         self._items = [item for _, item in aggregates if isinstance(item, Aggregate)]
         self._followed = all(self._follows(item) for item in self._items)
         plain = [item for item in self._items if item.name in _ADDED and not item.distinct]
-        self._only_sums = self._followed and inner.passing and len(plain) == len(self._items)
+        different = [item for item in self._items if item.name in _ADDED and item.distinct]
+        self._only_sums = self._followed and inner.passing and not different
         self._places = list(dict.fromkeys(p for p in map(self._place, plain) if p is not None))
         self._totals = RunningTotals(self._places, [self._summed(item) for item in plain], evaluator)
-        names: dict[int, list[str]] = {}
-        for item in self._items:
-            if self._followed and item.name in _ADDED and item.distinct:
-                place = self._place(item)
-                assert place is not None
-                names.setdefault(place, []).append(item.name)
         self._distinct = {
-            place: _Distinct([*self._key_places, place], names[place], evaluator) for place in names
+            place: _Distinct([*self._key_places, place], names, evaluator)
+            for place, names in self._names_by_place(different).items()
+        }
+        best = [item for item in self._items if item.name in _EXTREMES]
+        self._extremes = {
+            place: Extremes([*self._key_places, place], names, evaluator)
+            for place, names in self._names_by_place(best).items()
         }
         self._added_up = True
 
@@ -134,13 +135,22 @@ class GroupView(View):
         if item.operand is None:
             return not item.distinct
         assert isinstance(item.operand, Var)
-        return item.operand.name in self._inner.names and item.name in (*_ADDED, "MIN", "MAX")
+        return item.operand.name in self._inner.names and item.name in (*_ADDED, *_EXTREMES)
 
     def _place(self, item: Aggregate) -> int | None:
         """The column of an aggregate's operand."""
         if not isinstance(item.operand, Var) or item.operand.name not in self._inner.names:
             return None
         return self._inner.names.index(item.operand.name)
+
+    def _names_by_place(self, items: Sequence[Aggregate]) -> dict[int, list[str]]:
+        """The names of some aggregates by the column of their operand; none if not all aggregates are followed."""
+        names: dict[int, list[str]] = {}
+        for item in items if self._followed else ():
+            place = self._place(item)
+            assert place is not None
+            names.setdefault(place, []).append(item.name)
+        return names
 
     def _summed(self, item: Aggregate) -> tuple[str, int | None]:
         place = self._place(item)
@@ -152,6 +162,7 @@ class GroupView(View):
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         yield from (("held", self._held), ("members", self._members), ("groups", self._groups))
         yield from ((f"distinct{place}", each) for place, each in self._distinct.items())
+        yield from ((f"extremes{place}", each) for place, each in self._extremes.items())
 
     def rebuild(self) -> None:
         """Begin a new index; members are added up when they are all there."""
@@ -173,6 +184,8 @@ class GroupView(View):
         self._totals.add_up(groups, *rows, len(self._there))
         for each in self._distinct.values():
             each.add_up(self._groups, len(self._there))
+        for best in self._extremes.values():
+            best.add_up(self._groups, len(self._there))
         self._added_up = True
 
     def check(self) -> None:
@@ -197,13 +210,17 @@ class GroupView(View):
         results = np.zeros((len(touched), len(self.names)), np.int32)
         anew = np.arange(len(touched))
         if self._followed:
+            best = {
+                place: each.step(changes, self._groups, (touched, when), len(self._there))
+                for place, each in self._extremes.items()
+            }
             sums = self._sums((groups[order], weight[order], ids[order], last), changes, (touched, when))
             if sums is not None:
                 known, rows, distinct = sums
                 if self._keys:  # a group without rows is not there, whatever they might add up to
                     known = known | (rows.many == 0)
                 there[known] = rows.many[known] > 0 if self._keys else True
-                results[known] = self._from_totals(touched, when, counts, (rows, distinct))[known]
+                results[known] = self._from_totals(touched, rows, distinct, best)[known]
                 results[~there] = 0
                 anew = np.flatnonzero(~known)
         if len(anew):
@@ -260,38 +277,23 @@ class GroupView(View):
         return known, found[1], {place: each[1] for place, each in own.items() if each is not None}
 
     def _from_totals(
-        self, groups: Longs, at: Longs, counts: Counts | None, totals: tuple[Totals, dict[int, Totals]]
+        self, groups: Longs, rows: Totals, distinct: dict[int, Totals], best: dict[int, dict[str, Ids]]
     ) -> Ids:
         """The rows of some groups at some evaluations."""
         found = np.zeros((len(groups), len(self.names)), np.int32)
         if self._keys:
             found[:, : len(self._keys)] = self._groups.ids[groups]
-        rows, distinct = totals
         for number, item in enumerate(self._items, len(self._keys)):
             place = self._place(item)
-            if item.name in ("MIN", "MAX"):
+            if item.name in _EXTREMES:
                 assert place is not None
-                assert counts is not None
-                found[:, number] = self._extremes(place, groups, at, counts, greatest=item.name == "MAX")
+                found[:, number] = best[place][item.name]
             elif item.distinct:
                 assert place is not None
                 found[:, number] = self._distinct[place].totals.result(distinct[place], item.name, 0)
             else:
                 found[:, number] = self._totals.result(rows, *self._summed(item))
         return found
-
-    def _extremes(self, place: int, groups: Longs, at: Longs, counts: Counts, *, greatest: bool) -> Ids:
-        if not len(groups):
-            return np.zeros(0, np.int32)
-        first = np.ones(len(groups), np.bool_)
-        first[1:] = groups[1:] != groups[:-1]
-        own = groups[first]
-        asked, rows = self._members_of(own)
-        terms = self._members.numbers.ids[rows, place]
-        ranked = self._evaluator.ranks(terms)
-        if greatest:
-            ranked = int(ranked.max(initial=0)) - ranked
-        return extremes(groups, at, (rows, own[asked]), counts, self._members.counts, terms, ranked)
 
     def _members_of(self, groups: Longs) -> tuple[Rows, Rows]:
         """The pairs of (position among the groups, member)."""
@@ -361,3 +363,4 @@ class GroupView(View):
 
 _ADDED = ("COUNT", "SUM", "AVG")
 """What running totals decide."""
+_EXTREMES = ("MIN", "MAX")

@@ -247,10 +247,10 @@ class Counting(Keeper):
         self.counts[numbers] = after  # the last change of a row is the one that stays
         return Counts(numbers, at, after - weight, after)
 
-    def forget(self) -> Rows | None:
+    def forget(self, *, at_once: bool = False) -> Rows | None:
         """Drop the rows that are not there, when they may be half of all; the result gives every old number's new one."""
         kept = self.counts != 0
-        if len(kept) <= 2 * int(kept.sum()) + settings().forgotten_rows:
+        if len(kept) <= 2 * int(kept.sum()) + settings().forgotten_rows and not at_once:
             return None
         self.counts = self.counts[kept]
         return self.numbers.keep(kept)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
@@ -12,6 +13,7 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, Triple, parse
 import spaseq
 from spaseq.algebra.operator_query import OperatorQuery
 from spaseq.algebra.windows import WindowQuery
+from spaseq.columnar.rows import RowEvaluator
 from spaseq.errors import SpaseqError
 from spaseq.model.events import GraphEvent
 from spaseq.planner.compiled import Optimisations, compile_query
@@ -99,6 +101,73 @@ def test_the_least_the_greatest_and_the_different_values_are_followed(seed: int)
     assert isinstance(query.source.details, WindowQuery)
     wanted = window_answers(query.source.details, events)
     assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
+
+
+@pytest.mark.parametrize("shape", ["rising", "falling", "any", "few"])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_best_of_many_values_are_listed(
+    seed: int, shape: str, change_settings: Callable[..., None]
+) -> None:
+    """Short lists of the best values, of which all may leave; values that are unbound for a while, snapshots, steps of any size."""
+    chance = random.Random(f"{seed} {shape}")
+    change_settings(listed_values=chance.choice([1, 2, 5]), forgotten_rows=chance.choice([2, 30]))
+    head, tail = chance.choice([("?k", "GROUP BY ?k"), ("", "")])
+    window = chance.choice(["RANGE 20 EVENTS", "RANGE 20 EVENTS STEP 1", "RANGE 30s", "RANGE 25s STEP 5s"])
+    query = compile_query(
+        f"PREFIX : <http://e/> SELECT {head} (MIN(?v) AS ?a) (MAX(?v) AS ?b) (MIN(STR(?v)) AS ?c) (MAX(?x) AS ?d) (SUM(?n) AS ?e) "
+        f"FROM NAMED WINDOW :w ON :s [{window}] "
+        f"WHERE {{ WINDOW :w {{ ?x :k ?k ; :n ?n }} OPTIONAL {{ WINDOW :w {{ ?x :v ?v }} }} }} {tail}",
+        "rsepql",
+    )
+    events = []
+    for number in range(90):
+        value = {"rising": number, "falling": -number, "any": chance.randrange(99), "few": number % 3}[shape]
+        item = NamedNode(f"http://e/x{value + 500 if shape != 'few' else number}")
+        unbound = number % 40 == 25
+        of = {"k": Literal(chance.choice([1, 1, 1, 2])), "n": Literal(number)}
+        of |= {} if unbound else {"v": Literal(value)}
+        triples = frozenset(Triple(item, NamedNode(f"http://e/{name}"), term) for name, term in of.items())
+        events.append(GraphEvent("http://e/s", number * 1_000_000, triples))
+    engine, found, pushed = spaseq.Engine(query), [], 0
+    while pushed < len(events):
+        size = chance.choice([1, 1, 1, 2, 15])
+        found += engine.push(events[pushed : pushed + size])
+        pushed += size
+        if chance.random() < 0.1:
+            engine = spaseq.Engine.restore(query, engine.snapshot())
+    found += engine.finish()
+    assert isinstance(query.source, OperatorQuery)
+    assert isinstance(query.source.details, WindowQuery)
+    wanted = window_answers(query.source.details, events)
+    assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
+
+
+@pytest.mark.parametrize("shape", ["rising", "falling"])
+def test_values_that_rise_or_fall_are_not_ranked_again_and_again(
+    shape: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Although the extreme leaves at every step: a step ranks a small part of what the window holds."""
+    ranked: list[int] = []
+    ranks = RowEvaluator.ranks
+
+    def counted(evaluator: RowEvaluator, terms: Any) -> Any:
+        ranked.append(len(terms))
+        return ranks(evaluator, terms)
+
+    monkeypatch.setattr(RowEvaluator, "ranks", counted)
+    engine = spaseq.Engine(
+        "PREFIX : <http://e/> SELECT (MIN(?v) AS ?a) (MAX(?v) AS ?b) FROM STREAM :s [RANGE 3000 EVENTS] { ?x :v ?v }"
+    )
+    sign = 1 if shape == "rising" else -1
+    texts = [f'<http://e/x> <http://e/v> "{5000 + sign * number}" .' for number in range(3600)]
+    events = [
+        spaseq.Event("http://e/s", at * 1_000_000, text, format="turtle") for at, text in enumerate(texts)
+    ]
+    engine.push(events[:3000])
+    ranked.clear()
+    for event in events[3000:]:
+        engine.push(event)
+    assert sum(ranked) / 600 < 400
 
 
 @pytest.mark.parametrize("valued", ["OPTIONAL { WINDOW :w { ?x :v ?v } }", "{ WINDOW :w { ?x :v ?v } }"])

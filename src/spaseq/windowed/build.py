@@ -14,6 +14,7 @@ from spaseq.algebra.by_place import by_place
 from spaseq.algebra.event_patterns import EventPattern
 from spaseq.algebra.expressions import (
     Aggregate,
+    Call,
     Constant,
     Exists,
     Expression,
@@ -23,7 +24,7 @@ from spaseq.algebra.expressions import (
     conjuncts,
     rebuild,
 )
-from spaseq.algebra.format import format_expression
+from spaseq.algebra.format import format_expression, format_path, format_triple
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
 from spaseq.algebra.patterns import (
     Bgp,
@@ -34,18 +35,11 @@ from spaseq.algebra.patterns import (
     Graph,
     Group,
     IntervalJoin,
-    Inverse,
     Join,
     LeftJoin,
-    Link,
     Minus,
-    NegatedSet,
     Node,
     OrderBy,
-    Path,
-    PathAlternative,
-    PathRepeat,
-    PathSequence,
     Pattern,
     Project,
     Slice,
@@ -69,6 +63,7 @@ from spaseq.windowed.event_views import Told, match_view
 from spaseq.windowed.groups import GroupView
 from spaseq.windowed.inputs import Input, window_triples
 from spaseq.windowed.named_graphs import outside_graphs, with_listed_graphs
+from spaseq.windowed.paths import Apart, Either, Joined, Others, Piece, Repeated, Same, pieces
 from spaseq.windowed.reevaluated import EvaluationScope, LiveTriples, ReevaluatedView
 from spaseq.windowed.report import outer_operators
 from spaseq.windowed.timed import TimedRows
@@ -179,15 +174,17 @@ class ViewBuilder:
             return self._followed(pattern, source)
         except _NotFollowed as reason:
             self._drop_since(*before)
-            self.anew.append(Anew(pattern, str(reason)))
-            self._hold(pattern, source)
-            clock = any(is_volatile(each) for part in parts(pattern) for each in pattern_expressions(part))
-            matches: dict[Pattern, View] = {
-                part: self._match(part.events) for part in parts(pattern) if isinstance(part, EventMatch)
-            }
-            return ReevaluatedView(
-                pattern, self.surroundings(source), self._count, matches, reads_clock=clock
-            )
+            return self._made_anew(pattern, source, Anew(pattern, str(reason)))
+
+    def _made_anew(self, pattern: Pattern, source: ActiveGraph, told: Anew) -> View:
+        """The view of a pattern that is evaluated anew."""
+        self.anew.append(told)
+        self._hold(pattern, source)
+        clock = any(is_volatile(each) for part in parts(pattern) for each in pattern_expressions(part))
+        matches: dict[Pattern, View] = {
+            part: self._match(part.events) for part in parts(pattern) if isinstance(part, EventMatch)
+        }
+        return ReevaluatedView(pattern, self.surroundings(source), self._count, matches, reads_clock=clock)
 
     def _followed(self, pattern: Pattern, source: ActiveGraph) -> View:
         if isinstance(pattern, EventMatch):
@@ -331,7 +328,7 @@ class ViewBuilder:
 
     def _triple(self, triple: TriplePattern, source: ActiveGraph) -> View:
         if triple.is_path:
-            return self._path(triple.subject, triple.predicate, triple.object, source)
+            return self._path(triple, source)
         names = list(in_scope(Bgp((triple,))))
         views: list[View] = [
             TripleView(names, self._contents_of(window, each), self._count)
@@ -356,52 +353,53 @@ class ViewBuilder:
         names, certain = in_scope(pattern), certainly_bound(pattern)
         return BackgroundView(names, certain, solutions, self._knowledge, self._count)
 
-    def _path(self, subject: Node, path: object, obj: Node, source: ActiveGraph) -> View:
-        """A path of bounded length as joins and unions of its links, each solution as often as SPARQL has it."""
-        match path:
-            case Link(iri):
-                return self._triple(TriplePattern(subject, iri, obj), source)
-            case Inverse(inner):
-                return self._path(obj, inner, subject, source)
-            case PathAlternative(several):
-                return UnionView([self._path(subject, part, obj, source) for part in several])
-            case PathSequence(several):
-                return self._steps(subject, several, obj, source)
-            case NegatedSet(forward, backward):
-                return self._negated(subject, forward, backward, obj, source)
-            case PathRepeat(_, "?"):
-                raise _NotFollowed("a part of a path that may have no length")
-            case PathRepeat():
-                raise _NotFollowed("a path of unbounded length")
-            case _:
-                raise AssertionError(path)
+    def _path(self, triple: TriplePattern, source: ActiveGraph) -> View:
+        """A path by its pieces."""
+        fresh = (Var(f"{_HIDDEN}{next(self._number)}") for _ in count())
+        found = pieces(triple.subject, triple.predicate, triple.object, fresh)
+        if found is None:
+            raise _NotFollowed("a path that may have no length")
+        return self._piece(found, triple, source, {})
 
-    def _steps(self, subject: Node, several: tuple[Path, ...], obj: Node, source: ActiveGraph) -> View:
-        between: list[Node] = [Var(f"{_HIDDEN}{next(self._number)}") for _ in several[1:]]
-        nodes: list[Node] = [subject, *between, obj]
-        views = [self._path(nodes[at], part, nodes[at + 1], source) for at, part in enumerate(several)]
-        found = views[0]
-        for view in views[1:]:
-            found = JoinView(found, view, self._count)
-        return found
+    def _piece(self, piece: Piece, whole: TriplePattern, source: ActiveGraph, made: dict[int, View]) -> View:
+        """A piece of a path, with the nodes between its parts; ``made`` are those that several pieces share."""
+        if id(piece) not in made:
+            made[id(piece)] = self._new_piece(piece, whole, source, made)
+        return made[id(piece)]
 
-    def _negated(
-        self,
-        subject: Node,
-        forward: tuple[Constant, ...],
-        backward: tuple[Constant, ...],
-        obj: Node,
-        source: ActiveGraph,
+    def _new_piece(
+        self, piece: Piece, whole: TriplePattern, source: ActiveGraph, made: dict[int, View]
     ) -> View:
-        views = []
-        for excluded, start, end in ((forward, subject, obj), (backward, obj, subject)):
-            if not excluded:
-                continue
-            predicate = f"{_HIDDEN}{next(self._number)}"
-            view = self._triple(TriplePattern(start, Var(predicate), end), source)
-            terms = [item.term for item in excluded]
-            views.append(_OtherPredicates(view, predicate, terms, self._evaluator))
-        return views[0] if len(views) == 1 else UnionView(views)
+        match piece:
+            case TriplePattern():
+                return self._triple(piece, source)
+            case Others(triple, excluded):
+                assert isinstance(triple.predicate, Var)
+                terms = [item.term for item in excluded]
+                view = self._triple(triple, source)
+                return _OtherPredicates(view, triple.predicate.name, terms, self._evaluator)
+            case Repeated(triple, written):
+                part = "" if written == whole.predicate else f"{format_path(written)} in "
+                told = Anew(part + format_triple(whole), "a path of unbounded length")
+                return self._made_anew(Bgp((triple,)), source, told)
+            case Either(several):
+                views = [self._piece(each, whole, source, made) for each in several]
+                return views[0] if len(views) == 1 else UnionView(views)
+            case Joined(left, right):
+                before = self._piece(left, whole, source, made)
+                return JoinView(before, self._piece(right, whole, source, made), self._count)
+            case Same(inner, bound, node):
+                view = self._piece(inner, whole, source, made)
+                if isinstance(node, Var) and node.name not in view.names:
+                    return ProjectView(view, {**{name: name for name in view.names}, node.name: bound.name})
+                return FilterView(view, Call("SAMETERM", (bound, node)), self._evaluator)
+            case Apart(inner, start, end):
+                ends = [node.name for node in (start, end) if isinstance(node, Var)]
+                view = self._only(self._piece(inner, whole, source, made), tuple(dict.fromkeys(ends)))
+                different = Unary("!", Call("SAMETERM", (start, end)))
+                return FilterView(DistinctView(view, self._count), different, self._evaluator)
+            case _:
+                assert_never(piece)
 
     # --- filters --------------------------------------------------------------------------------
 

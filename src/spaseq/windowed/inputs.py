@@ -22,12 +22,7 @@ from spaseq.algebra.patterns import (
     EventMatch,
     Filter,
     Graph,
-    Inverse,
-    Link,
-    NegatedSet,
     Node,
-    PathAlternative,
-    PathSequence,
     Pattern,
     Project,
     TriplePattern,
@@ -35,9 +30,10 @@ from spaseq.algebra.patterns import (
 from spaseq.algebra.scope import in_scope, lowered, pattern_expressions, sub_patterns
 from spaseq.algebra.visibility import event_triples
 from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
-from spaseq.columnar.needs import exists_patterns, needed_predicates, parts
+from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.errors import Span
 from spaseq.windowed.named_graphs import with_listed_events
+from spaseq.windowed.paths import triples_for
 
 BLANK: Final = "spaseq_blank_"
 """Begins the variables that stand for blank nodes."""
@@ -75,40 +71,6 @@ class EventInput:
 
     stream: str
     pattern: Pattern
-
-
-def triples_for(triple: TriplePattern, key: str | None = None) -> tuple[TriplePattern, ...]:
-    """The triple patterns, by place, whose triples decide a triple pattern or path; a key keeps its name."""
-    if not triple.is_path:
-        return (by_place(triple, key),)
-    links = _links(triple.subject, triple.predicate, triple.object)
-    if links is not None:
-        return tuple(sorted({by_place(link, key) for link in links}, key=str))
-    needed = needed_predicates(Bgp((triple,)))
-    if needed is None:
-        return (EVERYTHING,)
-    return tuple(TriplePattern(Var("s"), Constant(link), Var("o")) for link in sorted(needed, key=str))
-
-
-def _links(subject: Node, path: object, obj: Node) -> list[TriplePattern] | None:
-    """The triple patterns that views follow for a path of bounded length, so with the path's ends; None for any other path."""
-    match path:
-        case Link(iri):
-            return [TriplePattern(subject, iri, obj)]
-        case Inverse(inner):
-            return _links(obj, inner, subject)
-        case PathAlternative(several):
-            parts = [_links(subject, part, obj) for part in several]
-        case PathSequence(several):
-            nodes = [subject, *(Var(f"_:{at}") for at in range(1, len(several))), obj]
-            parts = [_links(*ends) for ends in zip(nodes, several, nodes[1:], strict=False)]
-        case NegatedSet(forward, backward):
-            ends = [(subject, obj)] * bool(forward) + [(obj, subject)] * bool(backward)
-            return [TriplePattern(start, Var("_:p"), end) for start, end in ends]
-        case _:
-            return None
-    known = [part for part in parts if part is not None]
-    return [link for part in known for link in part] if len(known) == len(parts) else None
 
 
 def counts_triples(window: StreamWindow) -> bool:

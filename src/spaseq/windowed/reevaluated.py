@@ -30,7 +30,7 @@ from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_traces import TRACE
 from spaseq.windowed.inputs import Input
 from spaseq.windowed.report import Reported, Reporter
-from spaseq.windowed.timed import Ids, Longs, Rows, TimedRows, lasting_changes, no_rows, stacked
+from spaseq.windowed.timed import Ids, Longs, Mask, Rows, TimedRows, lasting_changes, no_rows, stacked
 from spaseq.windowed.views import View
 
 _DATE_TIME = NamedNode(XSD + "dateTime")
@@ -81,6 +81,8 @@ class LiveTriples(Keeper):
     def __init__(self, window: int, dictionary: TermDictionary) -> None:
         self._window, self._dictionary = window, dictionary
         self._held = _no_arrivals()
+        self._range = (0, 0)
+        """Which positions the window had at the last evaluation; the next one may look again if that was before a restart."""
 
     def keepers(self) -> Iterator[tuple[str, Keeper]]:
         """The triples."""
@@ -100,8 +102,19 @@ class LiveTriples(Keeper):
         found = Arrivals(self._held.ids[every], position[every], self._held.time[every])
         return found, np.repeat(np.arange(last - first), [len(each) for each in rows])
 
+    def changed(self, period: Period) -> Mask:
+        """The evaluations at which triples come or go."""
+        low, high = self._range
+        position = self._held.position[self._held.position >= low]
+        entering = period.entering(self._window, position[position >= high])
+        turning = np.concatenate([entering, period.leaving(self._window, position)])
+        found = np.zeros(len(period), np.bool_)
+        found[turning[turning < len(period)]] = True
+        return found
+
     def forget(self, period: Period) -> None:
         """Drop what no later evaluation sees."""
+        self._range = int(period.low[self._window][-1]), int(period.high[self._window][-1])
         kept = self._held.position >= period.low[self._window][-1]
         if int(kept.sum()) * 2 < len(kept):
             self._held = Arrivals(self._held.ids[kept], self._held.position[kept], self._held.time[kept])
@@ -151,6 +164,14 @@ class EvaluationScope:
     default_graphs: tuple[NamedNode, ...]
     base: str | None = None
 
+    def changed(self, period: Period) -> Mask:
+        """The evaluations at which some window differs from the evaluation before."""
+        live = {id(each): each for each in (*self.windows.values(), *self.default_windows)}
+        found = np.zeros(len(period), np.bool_)
+        for each in live.values():
+            found |= each.changed(period)
+        return found
+
     def solutions(
         self,
         pattern: Pattern,
@@ -198,7 +219,7 @@ def _part(found: Reported, first: int, last: int) -> Table:
 
 
 class ReevaluatedView(View):
-    """A pattern that is evaluated anew; what differs from the evaluation before is what changes."""
+    """A pattern that is evaluated anew where what it reads has changed; what differs from the evaluation before is what changes."""
 
     IDS = ("_last",)
 
@@ -228,6 +249,8 @@ class ReevaluatedView(View):
         self._last = np.zeros((0, len(self.names)), np.int32)
         self._many = 1
         """How many evaluations are made at a time; few at first, since nobody knows how many solutions they have."""
+        self._version = -1
+        """That of the background graphs at the last evaluation; another one at first, and after a restart."""
 
     def parts(self) -> tuple[View, ...]:
         return tuple(view for view, _ in self._matches.values())
@@ -239,14 +262,26 @@ class ReevaluatedView(View):
         matches = {
             match: found.step(view.step(period), period) for match, (view, found) in self._matches.items()
         }
+        differs = self._differs(period)
+        period, numbers = period.take(differs), period.first + np.flatnonzero(differs)
         changes = [no_rows(self.names, self._windows)]
         first = 0
         while first < len(period):
             last = min(first + self._many, len(period))
-            changes.append(self._changes(period, first, last, matches))
+            changes.append(self._changes(period, numbers, first, last, matches))
             self._many = min(2 * self._many, self._most())
             first = last
         return stacked(changes)
+
+    def _differs(self, period: Period) -> Mask:
+        """The evaluations that may differ from the one before them."""
+        if self._reads_clock or self._matches:
+            return np.ones(len(period), np.bool_)
+        found = self._around.changed(period)
+        if self._version != self._around.knowledge.version:
+            self._version = self._around.knowledge.version
+            found[:1] = True
+        return found
 
     def _most(self) -> int:
         """How many evaluations are made at a time: as many as their triples and solutions leave room for."""
@@ -255,22 +290,19 @@ class ReevaluatedView(View):
         return 1 if self._reads_clock else max(settings().reevaluated_triples // size, 1)
 
     def _changes(
-        self, period: Period, first: int, last: int, matches: Mapping[Pattern, Reported]
+        self, period: Period, numbers: Rows, first: int, last: int, matches: Mapping[Pattern, Reported]
     ) -> TimedRows:
-        """What differs at some of the evaluations from the one before each."""
+        """What differs at some of the evaluations, with these numbers, from the one before each."""
         now = None
         if self._reads_clock:
             now = Literal(format_instant(int(period.instants[first])), datatype=_DATE_TIME)
         here = {match: _part(found, first, last) for match, found in matches.items()}
         table = self._around.solutions(self._pattern, period, first, last, now, here)
         assert table.events is not None
-        at, ids = (
-            period.first + first + table.events.astype(np.int64),
-            id_matrix(table.columns, self.names, table.size),
-        )
-        gone = at + 1 < period.first + last
+        at, ids = table.events + first, id_matrix(table.columns, self.names, table.size)
+        gone = at + 1 < last
         every = np.concatenate([ids, ids[gone], self._last])
-        since = np.concatenate([at, at[gone] + 1, np.full(len(self._last), period.first + first)])
+        since = np.concatenate([numbers[at], numbers[at[gone] + 1], np.full(len(self._last), numbers[first])])
         weight = np.repeat(np.array([1, -1]), [len(ids), int(gone.sum()) + len(self._last)])
         self._last = ids[~gone]
         return lasting_changes(by_name(every, self.names), weight, since, self._windows)

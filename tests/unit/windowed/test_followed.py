@@ -83,9 +83,9 @@ def test_where_substitution_is_no_join_exists_is_evaluated_anew(pattern: str) ->
         ),
         (
             "SELECT *",
-            "?x :p/:q? ?v",
+            "?x :p? ?v",
             "",
-            "?x (<http://ex.org/p>/(<http://ex.org/q>)?) ?v .: a part of a path that may have no length",
+            "?x (<http://ex.org/p>)? ?v .: a path that may have no length",
         ),
         ("SELECT *", "?x :p+ ?v", "", "?x (<http://ex.org/p>)+ ?v .: a path of unbounded length"),
     ],
@@ -115,3 +115,30 @@ def test_explain_says_from_when_on_a_query_is_evaluated() -> None:
 def test_a_path_of_unbounded_length_is_made_anew_alone(where: str) -> None:
     """Not what it joins with, wherever the path stands."""
     assert anew(where) == ["?x (<http://ex.org/q>)+ ?w .: a path of unbounded length"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [":p/:q?", ":q?/:p", ":p/(:q|:r?)/^:q?", ":p/(:q?/:r?)", "^(:q?/:p)", "(:p|:q)/!:r", ":p/(:q?|^:r)"],
+)
+def test_what_may_be_empty_beside_what_is_not_is_followed(path: str) -> None:
+    """Part by part."""
+    assert anew(f"?x {path} ?v") == [NOTHING]
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        (":p/:q*", "(:q)*"),
+        (":q*/:p", "(:q)*"),
+        (":p/(:q|:q*)", "(:q)*"),
+        (":p/(:q+)?", "(:q)+"),
+        ("(:p/:q+)|:r", "(:q)+"),
+        (":p|(:q?)+/:r", "((:q)?)+"),
+    ],
+)
+def test_only_the_unbounded_part_of_a_path_is_made_anew(path: str, part: str) -> None:
+    """And `explain` names it, with the whole that it is a part of."""
+    (told,) = anew(f"?x {path} ?v")
+    assert told.startswith(f"{part} in ?x (".replace(":q", "<http://ex.org/q>"))
+    assert told.endswith("?v .: a path of unbounded length")

@@ -33,7 +33,7 @@ WINDOWS = {
     "every two events": "A counted window closes with the event that fills it. One that is not full, here that of `e5`, never closes.",
     "the last triples": "Events are never cut: an event is in the window if its last triple is. `e3` has two triples, every other event one.",
     "landmark": "Everything from an instant on.",
-    "interval": "Between two instants, both included. Events after it change nothing, so nothing is evaluated.",
+    "interval": "Between two instants, both included; the later one first is an error (SPQ728). Events after it change nothing, so nothing is evaluated.",
     "a window over a window": "`W1 OF W2` is `W1` over what `W2` holds: here the last two events of each instance of five seconds.",
 }
 POLICIES = {

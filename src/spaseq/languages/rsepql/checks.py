@@ -6,18 +6,20 @@ from collections.abc import Iterator
 
 from spaseq.algebra.event_patterns import Consumption, EventPattern, EventSeq, declared_events, operands
 from spaseq.algebra.expressions import Constant, Var
-from spaseq.algebra.windows import Landmark, Range, Trigger, Unit
+from spaseq.algebra.windows import Interval, Landmark, Range, Trigger, Unit
 from spaseq.errors import QueryError, did_you_mean, listed
 from spaseq.languages.rsepql.errors import (
     ConsumeWithoutMatch,
     CountedStepInside,
     DefaultGraphEmpty,
+    EndBeforeStart,
     GrowingMatch,
     KeyNotBound,
     MisplacedInEvent,
     NotConsumable,
     NoWindowCloses,
     SeveralSteps,
+    StreamAsGraph,
     StreamTwice,
     UndeclaredWindow,
     UnusedEvent,
@@ -25,6 +27,7 @@ from spaseq.languages.rsepql.errors import (
     WindowDeclaredTwice,
     WindowVariable,
 )
+from spaseq.languages.rsepql.lengths import format_moment
 from spaseq.languages.rsepql.tree import EventClause, RsepqlQuery, StreamClause, calls, clauses
 from spaseq.languages.sparql import FormUnsupported, ServiceUnsupported
 from spaseq.syntax.ast import (
@@ -91,6 +94,11 @@ def _windows(query: RsepqlQuery) -> Iterator[QueryError]:
             body = bracket.body
             if isinstance(body, Range) and body.unit is not Unit.TIME and bracket is not clause.window[-1]:
                 yield CountedStepInside(unit=body.unit.value, span=bracket.span)
+        for bracket in clause.window:
+            match bracket.body:
+                case Interval(first, last) if last < first:
+                    turned = f"[FROM {format_moment(last)} TO {format_moment(first)}]"
+                    yield EndBeforeStart(turned=turned, span=bracket.span)
     steps = [bracket.step for clause in query.streams for bracket in clause.window]
     if query.report is not None and query.report.policy.trigger is Trigger.WINDOW_CLOSE and not any(steps):
         yield NoWindowCloses(span=query.report.span)
@@ -100,12 +108,15 @@ def _patterns(query: RsepqlQuery) -> Iterator[QueryError]:
     """What WHERE reads: windows that are declared, and a default graph that something fills."""
     known = _known(query)
     filled = any(not clause.named for clause in query.query.datasets) or not query.streams
+    unnamed = {clause.iri for clause in query.streams} - set(known) - _background(query)
     for clause, inside in clauses(query.query):
         match clause:
             case GraphClause(Var() as variable, window=True):
                 yield WindowVariable(variable=variable.name, span=variable.span)
             case GraphClause(Constant() as name, window=True) if name not in known:
                 yield _undeclared(query, name, ", or use GRAPH for a background graph")
+            case GraphClause(Constant() as name) if name in unnamed:
+                yield StreamAsGraph(name=shown(name), span=name.span)
             case ServiceClause():
                 yield ServiceUnsupported(span=clause.span)
             case Triples(triples) if not (inside or filled) and triples:
@@ -118,6 +129,11 @@ def _patterns(query: RsepqlQuery) -> Iterator[QueryError]:
 def _known(query: RsepqlQuery) -> list[Constant]:
     """The names of the windows."""
     return [name for clause in query.streams if (name := clause.window_name) is not None]
+
+
+def _background(query: RsepqlQuery) -> set[Constant]:
+    """The background graphs that FROM and FROM NAMED declare."""
+    return {each.iri for each in query.query.datasets if not isinstance(each, (StreamClause, EventClause))}
 
 
 def _undeclared(query: RsepqlQuery, name: Constant, otherwise: str = "") -> UndeclaredWindow:

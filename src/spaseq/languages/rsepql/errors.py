@@ -245,6 +245,24 @@ class ProfileWithout(QueryError):
     cure_template = "take {word} out, or use a profile of EP-SPARQL"
 
 
+class StreamAsGraph(QueryError):
+    """`GRAPH` names a stream whose window has no name, since `FROM STREAM` feeds the default graph."""
+
+    code = "SPQ727"
+    message_template = "GRAPH {name} reads no window, since FROM STREAM {name} feeds the default graph"
+    label_template = "neither a window nor a background graph of the query"
+    cure_template = "write FROM NAMED STREAM {name}, or take GRAPH {name} out; FROM NAMED {name} declares a background graph"
+
+
+class EndBeforeStart(QueryError):
+    """A window `FROM … TO …` that ends before it begins: it would always be empty."""
+
+    code = "SPQ728"
+    message_template = "the window ends before it begins"
+    label_template = "holds nothing"
+    cure_template = "write the earlier instant first: {turned}"
+
+
 class GrowingMatch(QueryWarning):
     """`MATCH` over a window that drops nothing, in a query that consumes nothing: its state grows with the stream."""
 

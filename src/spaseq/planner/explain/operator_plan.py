@@ -13,6 +13,7 @@ from spaseq.algebra.windows import Emission, Everything, WindowQuery
 from spaseq.errors import InvalidArgument
 from spaseq.languages.rsepql.lengths import format_length, format_moment
 from spaseq.languages.rsepql.printer import format_window
+from spaseq.planner.explain.written import as_written
 
 if TYPE_CHECKING:
     from spaseq.planner.compiled import CompiledQuery
@@ -48,7 +49,7 @@ def _window_facts(query: WindowQuery, *, incremental: bool) -> Iterator[tuple[st
 
     anew = parts_anew(query, incremental=incremental)
     found = [
-        f"{each.part if isinstance(each.part, str) else format_pattern(each.part)}: {each.reason}"
+        f"{each.part if isinstance(each.part, str) else as_written(each.part)}: {each.reason}"
         for each in anew
     ]
     yield "anew", found or ["nothing: every part is followed incrementally"]

@@ -144,7 +144,7 @@ class Settings:
     listed_values: int = _threshold(
         64,
         1,
-        "values of a group, for each of its evaluations at a time, from which MIN and MAX keep a list of the best",
+        "values of a group, for each of its evaluations at a time, from which MIN, MAX and SAMPLE keep a list of the best",
     )
     reevaluated_triples: int = _threshold(
         1 << 20, 20, "triples of all contents of windows that are evaluated anew at a time"

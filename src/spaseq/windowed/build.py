@@ -591,7 +591,7 @@ _HIDDEN = "#"
 def _reads_members(item: Expression) -> bool:
     """Whether all rows of a group decide an aggregate, not totals or extremes that follow them."""
     assert isinstance(item, Aggregate)
-    return item.name in ("GROUP_CONCAT", "SAMPLE") or (item.operand is None and item.distinct)
+    return item.name == "GROUP_CONCAT" or (item.operand is None and item.distinct)
 
 
 class _OtherPredicates(View):

@@ -1,4 +1,4 @@
-"""MIN and MAX of groups whose rows come and go."""
+"""MIN, MAX and SAMPLE of groups whose rows come and go."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def extremes(
     terms: Ids,
     ranked: Longs,
 ) -> Ids:
-    """The term of least rank in each group at each evaluation; 0 if one is unbound, -1 if there is none.
+    """The term of least rank in each group at each evaluation, 0 for one that is unbound; -1 if there is none.
 
     ``groups`` and ``at`` are in order; ``members`` are the rows of these groups and the group of each, ``terms`` and ``ranked`` theirs.
     """
@@ -84,12 +84,10 @@ def extremes(
     base = owners[where] * span
     start = np.searchsorted(known, base + np.clip(begin - first, 0, span - 1))
     stop = np.searchsorted(known, base + np.clip(end - first, 0, span - 1))
-    # An unbound term makes the whole unbound: it comes before all others.
-    keys = np.where(terms == 0, -1, ranked * (len(rows) + 1) + np.arange(len(rows)))[where]
-    best = least(len(groups), start, stop, keys)
-    found = np.where(best < FAR, 0, -1).astype(np.int32)
-    there = (best < FAR) & (best >= 0)
-    found[there] = terms[best[there] % (len(rows) + 1)]
+    best = least(len(groups), start, stop, (ranked * len(rows) + np.arange(len(rows)))[where])
+    there = best < FAR
+    found = np.full(len(groups), -1, np.int32)
+    found[there] = terms[best[there] % len(rows)]
     return found
 
 
@@ -155,7 +153,7 @@ class Extremes(Keeper):
     """
 
     def __init__(self, places: Sequence[int], names: Sequence[str], evaluator: RowEvaluator) -> None:
-        """``places`` are the columns of the group's key, then the operand's; ``names`` are of MIN and MAX what is asked."""
+        """``places`` are the columns of the group's key, then the operand's; ``names`` are of MIN, MAX and SAMPLE what is asked."""
         self._places, self._evaluator = list(places), evaluator
         self._values = Counting(len(places))
         self._lists = {name: _ShortLists() for name in dict.fromkeys(names)}
@@ -282,8 +280,9 @@ class Extremes(Keeper):
         return np.maximum(roots, settings().listed_values)
 
     def _ranks(self, name: str, terms: Ids) -> Longs:
-        """A number per term, the least for the best; an unbound one comes before all, since it decides."""
+        """A number per term, the least for the best: where the operand has no value, MIN and MAX have none, SAMPLE takes any other."""
         ranked = self._evaluator.ranks(terms)
+        last = int(ranked.max(initial=0)) + 1
         if name == "MAX":
-            ranked = int(ranked.max(initial=0)) - ranked
-        return np.where(terms == 0, -1, ranked)
+            ranked = last - ranked
+        return np.where(terms == 0, last + 1 if name == "SAMPLE" else -1, ranked)

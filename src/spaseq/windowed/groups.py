@@ -79,7 +79,7 @@ def _last(groups: Rows, at: Longs) -> Mask:
 class GroupView(View):
     """One row per group of rows with equal keys (SPARQL 1.1, 18.5.1).
 
-    Counts, sums and averages follow from running totals, MIN and MAX from the best values of each group; SAMPLE, GROUP_CONCAT and
+    Counts, sums and averages follow from running totals, MIN, MAX and SAMPLE from the best values of each group; GROUP_CONCAT and
     groups with numbers that totals do not hold are made anew when they change. The operands of aggregates are columns.
     Where these decide everything, the rows of a group need not be told apart: those that will leave are held anyway, and members are
     counted only from the first time on that totals do not hold.
@@ -363,4 +363,5 @@ class GroupView(View):
 
 _ADDED = ("COUNT", "SUM", "AVG")
 """What running totals decide."""
-_EXTREMES = ("MIN", "MAX")
+_EXTREMES = ("MIN", "MAX", "SAMPLE")
+"""What the best values decide; SAMPLE takes the first in the order of terms."""

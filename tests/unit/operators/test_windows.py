@@ -142,6 +142,48 @@ def test_the_best_of_many_values_are_listed(
     assert Counter(map(_shown, found)) == Counter(map(_shown, wanted))
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_a_sample_is_the_first_value_that_there_is(seed: int, change_settings: Callable[..., None]) -> None:
+    """Whatever else the group has: rows without the value, values that came before it and have left."""
+    chance = random.Random(seed)
+    change_settings(listed_values=chance.choice([1, 2, 64]), forgotten_rows=chance.choice([2, 30]))
+    head, tail = chance.choice([("?k", "GROUP BY ?k"), ("", "")])
+    query = compile_query(
+        f"PREFIX : <http://e/> SELECT {head} (SAMPLE(?v) AS ?a) (COUNT(?v) AS ?b) FROM STREAM :s [RANGE 12 EVENTS] "
+        f"WHERE {{ ?x :k ?k OPTIONAL {{ ?x :v ?v }} }} {tail}",
+        "rsepql",
+    )
+    assert "followed incrementally" in query.explain()
+    held = [
+        (chance.choice([1, 1, 2]), None if chance.random() < 0.3 else chance.randrange(-50, 50))
+        for _ in range(60)
+    ]
+    engine, found, pushed = spaseq.Engine(query), [], 0
+    while pushed < len(held):
+        size = chance.choice([1, 1, 2, 15])
+        events = []
+        for number, (key, value) in enumerate(held[pushed : pushed + size], pushed):
+            valued = "" if value is None else f"; <http://e/v> {value}"
+            text = f"<http://e/x{number}> <http://e/k> {key} {valued} ."
+            events.append(spaseq.Event("http://e/s", number * 1_000_000, text, format="turtle"))
+        found += engine.push(events)
+        pushed += size
+        if chance.random() < 0.2:
+            engine = spaseq.Engine.restore(query, engine.snapshot())
+    found += engine.finish()
+    now: dict[object, object] = {}
+    for match in found:  # what is new since the evaluation before
+        now[match.time, match.values.get("k")] = (match.values.get("a"), match.values["b"])
+    for (time, key), (sample, many) in now.items():
+        last = int(time.timestamp())
+        values = [
+            value
+            for of, value in held[max(last - 11, 0) : last + 1]
+            if key in (None, of) and value is not None
+        ]
+        assert (sample, many) == (min(values, default=None), len(values))
+
+
 @pytest.mark.parametrize("shape", ["rising", "falling"])
 def test_values_that_rise_or_fall_are_not_ranked_again_and_again(
     shape: str, monkeypatch: pytest.MonkeyPatch

@@ -32,6 +32,9 @@ from spaseq.columnar.table import Ids, Rows, Table, codes, row_codes
 Groups = npt.NDArray[np.intp]
 """For every row the number of its group."""
 
+HIDDEN = ("_:", "#")
+"""How the names of columns begin that are no variables: blank nodes, and what is computed for aggregates."""
+
 
 def solve_group(
     table: Table,
@@ -76,7 +79,7 @@ def _aggregated(
     if item.operand is None:
         rows = np.arange(table.size)
         if item.distinct:
-            visible = [column for name, column in table.columns.items() if not name.startswith("_:")]
+            visible = [column for name, column in table.columns.items() if not name.startswith(HIDDEN)]
             rows = _first_of_each(codes([groups.astype(np.int32), *visible], table.size))
         return encode_integers(np.bincount(groups[rows], minlength=count), frame.functions)
     column = ids(item.operand, table, frame)

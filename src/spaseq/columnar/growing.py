@@ -9,6 +9,15 @@ import numpy as np
 from spaseq.columnar.keeping import Keeper
 
 
+def with_room(array: np.ndarray[Any, Any], count: int, fill: int = 0) -> np.ndarray[Any, Any]:
+    """An array with at least so many rows, of which further ones hold ``fill``; at least twice as many as before, if it grows."""
+    if count <= len(array):
+        return array
+    wide = np.full((max(2 * len(array), count), *array.shape[1:]), fill, array.dtype)
+    wide[: len(array)] = array
+    return wide
+
+
 class GrowingTable(Keeper):
     """The arrays of a keeper as columns with spare room; `trim` gives it up."""
 

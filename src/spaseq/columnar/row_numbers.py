@@ -203,8 +203,9 @@ class RowNumbers(Keeper):
         numbers[asked] = found
         new = np.flatnonzero(numbers < 0)
         numbers[new] = len(self.ids) + np.arange(len(new))
-        index.add(distinct_keys[new], len(self.ids))
-        self.ids = np.concatenate([self.ids, distinct[new]])
+        if len(new):
+            index.add(distinct_keys[new], len(self.ids))
+            self.ids = np.concatenate([self.ids, distinct[new]])
         result = np.empty(len(ids), np.intp)
         result[order] = numbers[np.cumsum(fresh) - 1]
         return result

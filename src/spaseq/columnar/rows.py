@@ -37,12 +37,19 @@ from spaseq.temporal.instants import XSD, format_instant
 _DATE_TIME = NamedNode(XSD + "dateTime")
 _DURATION = NamedNode(XSD + "duration")
 
+_NO_NUMBER = np.zeros(256, np.bool_)
+_NO_NUMBER[
+    [Kind.IRI, Kind.BLANK, Kind.STRING, Kind.LANG, Kind.BOOLEAN, Kind.DATETIME, Kind.DATE, Kind.TIME]
+] = True
+
 
 @dataclass(frozen=True, slots=True)
 class Summands:
     """Terms as what can be added up."""
 
     bound: Mask
+    spoils: Mask
+    """Which are certainly no numbers: a sum with one of them is an error."""
     numbers: Numbers
 
     @property
@@ -122,7 +129,12 @@ class RowEvaluator:
 
     def summands(self, terms: Ids) -> Summands:
         """What terms contribute to a sum."""
-        return Summands(terms != 0, numbers_of(terms, cache_of(self._dictionary)))
+        cache = cache_of(self._dictionary)
+        numbers = numbers_of(terms, cache)
+        spoils = ~numbers.known
+        if spoils.any():
+            spoils[spoils] = _NO_NUMBER[cache.values.extend(terms[spoils]).kind[terms[spoils]]]
+        return Summands(terms != 0, spoils, numbers)
 
     def ranks(self, terms: Ids) -> npt.NDArray[np.int64]:
         """A number per term in the order of SPARQL 1.1, section 15.1, from 0 on; no two terms have the same."""

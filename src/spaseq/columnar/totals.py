@@ -12,6 +12,7 @@ from typing import Final
 
 import numpy as np
 
+from spaseq.columnar.growing import with_room
 from spaseq.columnar.row_numbers import Ids, Longs, Mask, Rows
 from spaseq.columnar.rows import RowEvaluator, Summands
 from spaseq.settings import settings
@@ -69,10 +70,10 @@ class _Operand:
         mantissa, fits = found.scaled(self.scale)
         table = np.zeros((self.width, len(fits)), np.int64)
         table[0] = found.bound
-        table[1] = ~found.bound
+        table[1] = ~found.bound | found.spoils
         table[2] = fits & found.decimal
         table[3] = found.double
-        table[4] = found.bound & ~fits & ~found.double
+        table[4] = found.bound & ~fits & ~found.double & ~found.spoils
         table[5] = np.where(fits, mantissa, 0)
         if self.digits:
             rows = np.flatnonzero((fits | found.double) & (found.number != 0))
@@ -135,6 +136,11 @@ class RunningTotals:
     def _summands(self, ids: Ids) -> list[Summands]:
         return [self._evaluator.summands(ids[:, operand.place]) for operand in self._operands]
 
+    def make_room(self, ids: Ids) -> None:
+        """Prepare for such rows, before `add_up`."""
+        for operand, each in zip(self._operands, self._summands(ids), strict=True):
+            operand.make_room(each)
+
     def add_up(self, groups: Rows, counts: Longs, ids: Ids, count: int) -> None:
         """Begin anew with all that is there."""
         found = self._summands(ids)
@@ -157,9 +163,7 @@ class RunningTotals:
             for operand, each in zip(self._operands, found, strict=True):
                 operand.make_room(each)
             self._table = np.zeros((len(self._table), self._width), np.int64)
-        grown = count - len(self._table)
-        if grown:
-            self._table = np.concatenate([self._table, np.zeros((grown, self._table.shape[1]), np.int64)])
+        self._table = with_room(self._table, count)
         ends = np.flatnonzero(last)
         starts, owners = np.concatenate([[0], ends + 1])[:-1], groups[ends]
         begins = np.ones(len(owners), np.bool_)
@@ -177,7 +181,7 @@ class RunningTotals:
         for name, summed in self._aggregates:
             if summed is not None and name != "COUNT":
                 values, errors, _, _, others = self._columns(totals, summed)[:, :5].T
-                known &= (others == 0) & ((values > 0) | (errors > 0))
+                known &= (errors > 0) | ((others == 0) & (values > 0))
         return known, totals
 
     def _parts(self, found: list[Summands], count: int) -> Longs:

@@ -222,12 +222,12 @@ class EndIndex:
     def __init__(self) -> None:
         self._runs: list[tuple[Longs, Longs, Rows]] = []
 
-    def add(self, keys: Longs, end: Longs, first: int) -> None:
-        """Index further rows, numbered from ``first`` on."""
+    def add(self, keys: Longs, end: Longs, rows: Rows) -> None:
+        """Index further rows, by their numbers."""
         if not len(keys):
             return
         order = np.lexsort((end, keys))
-        self._runs.append((keys[order], end[order], order + first))
+        self._runs.append((keys[order], end[order], rows[order]))
         while len(self._runs) > 1 and len(self._runs[-2][0]) < 2 * len(self._runs[-1][0]):
             pairs = zip(self._runs[-2], self._runs[-1], strict=True)
             both, ends, rows = (np.concatenate(pair) for pair in pairs)
@@ -258,11 +258,19 @@ class EndIndex:
             elif policy is Policy.CHRONOLOGICAL:
                 past = _search(ends, first, past, ends[np.minimum(first, len(ends) - 1)] + 1)
             many = np.maximum(past - first, 0)
-            for low, high in _portions(many):
+            for low, high in portions(many):
                 own, count = many[low:high], int(many[low:high].sum())
                 asked = np.repeat(np.arange(low, high), own)
                 places = np.arange(count) + np.repeat(first[low:high] - (np.cumsum(own) - own), own)
                 yield asked, rows[places]
+
+    def count(self, keys: Longs, before: Longs) -> Rows:
+        """How many rows have each of some keys and end before an instant."""
+        many = np.zeros(len(keys), np.intp)
+        for known, ends, _ in self._runs:
+            first, past = np.searchsorted(known, keys), np.searchsorted(known, keys, side="right")
+            many += _search(ends, first, past, before) - first
+        return many
 
 
 def _search(ends: Longs, first: Rows, past: Rows, wanted: Longs) -> Rows:
@@ -275,7 +283,7 @@ def _search(ends: Longs, first: Rows, past: Rows, wanted: Longs) -> Rows:
     return low
 
 
-def _portions(many: Rows) -> Iterator[tuple[int, int]]:
+def portions(many: Rows) -> Iterator[tuple[int, int]]:
     """Stretches of rows with not too many partners together; a row's partners stay together."""
     total, most = np.cumsum(many), settings().joined_pairs
     low = 0
@@ -358,7 +366,7 @@ class IntervalTable(Keeper):
         """Index what came since the last search: rows that are never looked for are never sorted."""
         first, past = self._indexed, self._count
         ids, start, end = self.ids[first:past], self.start[first:past], self.end[first:past]
-        self._index.add(self._hashed(ids[:, self._key], start, end), end, first)
+        self._index.add(self._hashed(ids[:, self._key], start, end), end, np.arange(first, past))
         self._indexed = past
 
     def _hashed(self, ids: Ids, start: Longs, end: Longs) -> Longs:

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from spaseq.columnar.growing import with_room
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.interval_rows import Ids, Mask, Rows
 
 
 class RunningExtremes:
-    """MIN and MAX of columns: of each group the first of the terms that are least or greatest so far.
+    """MIN, MAX and SAMPLE of columns: of each group the first of the terms that are least or greatest so far.
 
-    A row whose operand is an error spoils its group from there on.
+    A row whose operand is an error spoils MIN and MAX of its group from there on.
     """
 
     def __init__(self, wanted: Sequence[tuple[str, int]], evaluator: RowEvaluator) -> None:
@@ -27,8 +28,7 @@ class RunningExtremes:
 
     def step(self, groups: Rows, ids: Ids, last: Mask, count: int) -> Ids:
         """The results of the ``last`` rows; rows are in order of group, then of time, and there are ``count`` groups."""
-        grown = ((0, count - len(self._best)), (0, 0))
-        self._best, self._failed = np.pad(self._best, grown), np.pad(self._failed, grown)
+        self._best, self._failed = with_room(self._best, count), with_room(self._failed, count)
         if not len(groups) or not self._wanted:
             return np.zeros((int(last.sum()), len(self._wanted)), np.int32)
         begins = np.ones(len(groups), np.bool_)
@@ -39,11 +39,11 @@ class RunningExtremes:
         for column, (name, place) in enumerate(self._wanted):
             terms = ids[:, place]
             best = self._chosen(
-                terms, self._best[groups[begins], column], number, begins, least=name == "MIN"
+                terms, self._best[groups[begins], column], number, begins, least=name != "MAX"
             )
             errors = np.cumsum(terms == 0)
             before = (errors - (terms == 0))[begins][number]
-            failed = (errors > before) | self._failed[groups, column]
+            failed = (errors > before) | self._failed[groups, column] if name != "SAMPLE" else errors < 0
             results[:, column] = np.where(failed, 0, best)[last]
             self._best[groups[ends], column], self._failed[groups[ends], column] = best[ends], failed[ends]
         return results

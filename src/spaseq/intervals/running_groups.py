@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from spaseq.algebra.expressions import Aggregate, Expression, Var
+from spaseq.columnar.growing import with_room
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.row_numbers import RowNumbers, by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.columnar.totals import RunningTotals
+from spaseq.intervals.followed_aggregates import DistinctMembers, FollowedAggregates, Named
 from spaseq.intervals.interval_rows import (
     LAST,
     NEVER_ENDED,
@@ -23,54 +23,12 @@ from spaseq.intervals.interval_rows import (
     Mask,
     Rows,
     no_rows,
+    portions,
 )
-from spaseq.intervals.running_extremes import RunningExtremes
 from spaseq.intervals.solution_views import SolutionView, TimeStep
 from spaseq.model.ordered import each_once
 from spaseq.model.packing import Damaged
 from spaseq.settings import settings
-
-Wanted = list[tuple[int, str, int | None]]
-"""Aggregates that are followed: their column, their name and the number of an operand, none for the rows themselves."""
-
-
-@dataclass(slots=True)
-class _Followed:
-    """How aggregates are followed as rows come: counts, sums and averages by totals, extremes by themselves."""
-
-    totals: RunningTotals
-    totalled: Wanted
-    extremes: RunningExtremes
-    extreme: list[int]
-    """The columns of extremes."""
-
-
-def _followed(
-    names: Sequence[str], aggregates: tuple[tuple[Var, Expression], ...], evaluator: RowEvaluator, first: int
-) -> _Followed | None:
-    """None if an aggregate must look at all members again: SAMPLE, GROUP_CONCAT, and totals of what is DISTINCT."""
-    places: dict[int, int] = {}
-    totalled: Wanted = []
-    extremes: list[tuple[str, int]] = []
-    columns: list[int] = []
-    for column, (_, item) in enumerate(aggregates, first):
-        assert isinstance(item, Aggregate)
-        if item.operand is None and item.name == "COUNT" and not item.distinct:
-            totalled.append((column, item.name, None))
-            continue
-        if not isinstance(item.operand, Var) or item.operand.name not in names:
-            return None
-        place = tuple(names).index(item.operand.name)
-        if item.name in ("MIN", "MAX"):
-            extremes.append((item.name, place))
-            columns.append(column)
-        elif item.name in ("COUNT", "SUM", "AVG") and not item.distinct:
-            totalled.append((column, item.name, places.setdefault(place, len(places))))
-        else:
-            return None
-    asked = [(name, operand) for _, name, operand in totalled]
-    totals = RunningTotals(list(places), asked, evaluator)
-    return _Followed(totals, totalled, RunningExtremes(extremes, evaluator), columns)
 
 
 class Members(Keeper):
@@ -83,10 +41,10 @@ class Members(Keeper):
         self.ids = np.zeros((0, width), np.int32)
         self.end = np.zeros(0, np.int64)
         self.group = np.zeros(0, np.int64)
-        self._index = EndIndex()
         self._count = 0
-        self._indexed = 0
-        """How many the index has: totals need none."""
+
+    def __len__(self) -> int:
+        return self._count
 
     def add(self, ids: Ids, end: Longs, group: Longs) -> None:
         """Further solutions."""
@@ -112,21 +70,49 @@ class Members(Keeper):
         self.ids, self.end = self.ids[: self._count], self.end[: self._count]
         self.group = self.group[: self._count]
 
-    def of(self, groups: Longs, until: Longs) -> tuple[Rows, Rows]:
-        """The pairs of (place among the groups asked for, solution that ends until then)."""
-        new = slice(self._indexed, self._count)
-        self._index.add(self.group[new], self.end[new], self._indexed)
-        self._indexed = self._count
-        found = list(self._index.find(groups, np.full(len(groups), -LAST), until + 1))
-        asked = np.concatenate([np.zeros(0, np.intp), *(pair[0] for pair in found)])
-        rows = np.concatenate([np.zeros(0, np.intp), *(pair[1] for pair in found)])
-        order = np.lexsort((rows, asked))
-        return asked[order], rows[order]
+    def earlier(self, many: int) -> tuple[Rows, Ids]:
+        """The groups and ids of all but the last ones, in order of group and end."""
+        count = self._count - many
+        order = np.lexsort((self.end[:count], self.group[:count]))
+        return self.group[:count][order].astype(np.intp), self.ids[:count][order]
 
     def rebuild(self) -> None:
-        """Index the solutions anew."""
+        """The arrays hold what they hold."""
         self._count = len(self.end)
+
+
+class MemberIndex:
+    """Finds the members of groups: all, or the first of those that agree in some columns."""
+
+    def __init__(self, members: Members, distinct: Sequence[int] | None = None) -> None:
+        self._members, self._distinct = members, distinct
+        self.begin()
+
+    def begin(self) -> None:
+        """Index all members anew."""
         self._index, self._indexed = EndIndex(), 0
+        self._different = None if self._distinct is None else DistinctMembers(self._distinct)
+
+    def take(self) -> Mask:
+        """Index the members that came since the last time, and say which of them it finds."""
+        first, past = self._indexed, len(self._members)
+        groups, end = self._members.group[first:past], self._members.end[first:past]
+        found = np.ones(past - first, np.bool_)
+        if self._different is not None:
+            found = self._different.first(groups.astype(np.intp), self._members.ids[first:past])
+        self._index.add(groups[found], end[found], first + np.flatnonzero(found))
+        self._indexed = past
+        return found
+
+    def find(self, groups: Longs, until: Longs) -> Iterator[tuple[slice, Rows, Rows]]:
+        """The pairs of (place among the groups asked for, member that ends until then), some groups at a time."""
+        for low, high in portions(self._index.count(groups, until + 1)):
+            asked, before = groups[low:high], until[low:high] + 1
+            found = list(self._index.find(asked, np.full(high - low, -LAST), before))
+            places = np.concatenate([np.zeros(0, np.intp), *(pair[0] for pair in found)])
+            rows = np.concatenate([np.zeros(0, np.intp), *(pair[1] for pair in found)])
+            order = np.lexsort((rows, places))
+            yield slice(low, high), places[order], rows[order]
 
 
 class GroupedSolutions(SolutionView):
@@ -158,8 +144,10 @@ class GroupedSolutions(SolutionView):
         self.endless = all(most is None for most in self._instants.values())
         """Whether groups stay for ever."""
         self._kept = 0
-        self._followed = _followed(inner.names, aggregates, evaluator, len(keys))
-        self._added_up = True
+        self._followed = FollowedAggregates(inner.names, aggregates, evaluator, len(keys))
+        self._every = MemberIndex(self._members)
+        self._different = MemberIndex(self._members, self._differing())
+        self._begun = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -174,27 +162,44 @@ class GroupedSolutions(SolutionView):
 
     def rebuild(self) -> None:
         """What was added up follows from the members, when they are all there."""
-        self._added_up = False
+        self._begun = False
 
-    def _add_up(self) -> None:
+    def _differing(self) -> list[int] | None:
+        """The columns in which a member must differ from all before to change what is not followed; None if any member may."""
+        places = []
+        for _, item in self._followed.others:
+            assert isinstance(item, Aggregate)
+            if (
+                not item.distinct
+                or not isinstance(item.operand, Var)
+                or item.operand.name not in self._inner.names
+            ):
+                return None
+            places.append(self._inner.names.index(item.operand.name))
+        return places
+
+    def trim(self) -> None:
+        """Give up spare room."""
+        count = len(self._groups)
+        self._start, self._last = self._start[:count], self._last[:count]
+
+    def _begin(self) -> None:
+        """Follow the members that are there."""
         members = self._members
         members.trim()
         if len(self._start) != len(self._groups) or (
             len(members.group) and not 0 <= members.group.min() <= members.group.max() < len(self._start)
         ):
             raise Damaged("a solution belongs to a group that is not there")
-        if self._followed is None:
-            return
-        groups, count = members.group.astype(np.intp), len(self._start)
-        self._followed.totals.add_up(groups, np.ones(len(groups), np.int64), members.ids, count)
-        self._followed.extremes.forget()
-        order = np.lexsort((members.end, groups))
-        self._followed.extremes.step(groups[order], members.ids[order], np.zeros(len(order), np.bool_), count)
+        self._followed.begin(*members.earlier(0), len(self._start))
+        for index in (self._every, self._different):
+            index.begin()
+        self._different.take()
 
     def _step(self, current: TimeStep) -> IntervalRows:
-        if not self._added_up:
-            self._add_up()
-            self._added_up = True
+        if not self._begun:
+            self._begin()
+            self._begun = True
         rows = self._inner.step(current)
         if not len(rows):
             return no_rows(self.names)
@@ -207,7 +212,7 @@ class GroupedSolutions(SolutionView):
         last[:-1] = (groups[1:] != groups[:-1]) | (end[1:] != end[:-1])
         self._members.add(ids, end, groups.astype(np.int64))
         first = self._first_instants(groups, start)[last]
-        self._last = np.concatenate([self._last, np.full(len(self._start) - len(self._last), LAST)])
+        self._last = with_room(self._last, len(self._groups), LAST)
         self._last[groups] = self._last_instants(rows.take(order))
         touched, at = groups[last], end[last]
         results = self._results(groups, ids, last, touched, at)
@@ -228,18 +233,18 @@ class GroupedSolutions(SolutionView):
         """Drop groups that are over, when they may be half of all."""
         if self.endless or len(self._groups) <= 2 * self._kept + settings().forgotten_rows:
             return
+        self.trim()
         kept = self._last >= horizon
         if not kept.all():
             moved = self._groups.keep(kept)
             self._members.keep(moved)
             self._start, self._last = self._start[kept], self._last[kept]
-            self._added_up = False
+            self._begun = False
         self._kept = len(self._groups)
 
     def _first_instants(self, groups: Rows, start: Longs) -> Longs:
         """For every row, in order of group and end, the earliest start of its group so far."""
-        grown = len(self._groups) - len(self._start)
-        self._start = np.concatenate([self._start, np.full(grown, NEVER_STARTED)])
+        self._start = with_room(self._start, len(self._groups), NEVER_STARTED)
         begins = np.ones(len(groups), np.bool_)
         begins[1:] = groups[1:] != groups[:-1]
         number = np.cumsum(begins) - 1
@@ -254,25 +259,40 @@ class GroupedSolutions(SolutionView):
 
     def _results(self, groups: Rows, ids: Ids, last: Mask, touched: Rows, at: Longs) -> Ids:
         results = np.zeros((len(touched), len(self.names)), np.int32)
-        known = np.zeros(len(touched), np.bool_)
-        if self._followed is not None:
-            weight = np.ones(len(groups), np.int64)
-            fits = self._followed.totals.step(groups, weight, ids, last, len(self._start))
-            if fits is None:  # a number with more decimal places than any before
-                self._add_up()
-            else:
-                known, totals = fits
-                results[known, : len(self._keys)] = self._groups.ids[touched[known]]
-                extremes = self._followed.extremes.step(groups, ids, last, len(self._start))
-                results[:, self._followed.extreme] = extremes
-                for column, name, operand in self._followed.totalled:
-                    results[known, column] = self._followed.totals.result(totals.take(known), name, operand)
-        anew = np.flatnonzero(~known)
-        if len(anew):
-            asked, members = self._members.of(touched[anew].astype(np.int64), at[anew])
-            columns = by_name(self._members.ids[members], self._inner.names)
-            events, found = self._evaluator.groups(
-                columns, asked.astype(np.int32), len(anew), self._keys, self._aggregates
+        results[:, : len(self._keys)] = self._groups.ids[touched]
+        count = len(self._groups)
+        known = self._followed.step(
+            groups, ids, last, count, lambda: self._members.earlier(len(ids)), results
+        )
+        if not known.all():
+            self._every.take()
+            anew = np.flatnonzero(~known)
+            self._look_up(self._every, self._followed.totals, touched[anew], at[anew], results, anew)
+        if self._followed.others:
+            # A group without a member that differs from all before keeps its results.
+            changed = np.logical_or.reduceat(
+                self._different.take(), np.flatnonzero(np.append(True, last[:-1]))
             )
-            results[anew[events]] = id_matrix(found, self.names, len(events))
+            changed[1:] |= touched[1:] != touched[:-1]
+            changed[0] = True
+            anew = np.flatnonzero(changed)
+            self._look_up(self._different, self._followed.others, touched[anew], at[anew], results, anew)
+            columns = self._columns_of(self._followed.others)
+            results[:, columns] = results[anew][np.cumsum(changed) - 1][:, columns]
         return results
+
+    def _columns_of(self, aggregates: Named) -> list[int]:
+        return [self.names.index(variable.name) for variable, _ in aggregates]
+
+    def _look_up(
+        self, members: MemberIndex, aggregates: Named, touched: Rows, at: Longs, results: Ids, places: Rows
+    ) -> None:
+        """Fill in the results of aggregates at some places from the members of groups at some instants."""
+        wanted = np.array(self._columns_of(aggregates))
+        for part, asked, rows in members.find(touched.astype(np.int64), at):
+            columns = by_name(self._members.ids[rows], self._inner.names)
+            events, found = self._evaluator.groups(
+                columns, asked.astype(np.int32), part.stop - part.start, self._keys, aggregates
+            )
+            values = id_matrix(found, [variable.name for variable, _ in aggregates], len(events))
+            results[places[part][events][:, None], wanted] = values

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyoxigraph import Literal, NamedNode, Triple
 
+import spaseq
 from spaseq import Engine
+from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.evaluation import IntervalEvaluation
 from spaseq.intervals.running_groups import GroupedSolutions
 from spaseq.languages.epsparql.query import compile_intervals
@@ -16,17 +20,26 @@ from spaseq.reference.interval_answers import interval_answers
 from spaseq.settings import changed_settings
 from support.interval_hosts import by_instant, column_answers
 
+XSD = "http://www.w3.org/2001/XMLSchema#"
 EX = "http://ex.org/"
 PREFIXES = f"PREFIX : <{EX}> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>"
 
 
-def readings(count: int) -> list[GraphEvent]:
-    """One a second, of two gauges in turn."""
+def readings(count: int, repeated: int | None = None) -> list[GraphEvent]:
+    """One a second, of two gauges in turn; of so many different values, if asked for."""
     return [
         GraphEvent(
             f"{EX}s",
             number * 1_000_000,
-            frozenset({Triple(NamedNode(f"{EX}g{number % 2}"), NamedNode(f"{EX}p"), Literal(number))}),
+            frozenset(
+                {
+                    Triple(
+                        NamedNode(f"{EX}g{number % 2}"),
+                        NamedNode(f"{EX}p"),
+                        Literal(number if repeated is None else number // 2 % repeated),
+                    )
+                }
+            ),
         )
         for number in range(count)
     ]
@@ -84,3 +97,112 @@ def test_a_group_by_what_a_join_may_end_later_stays() -> None:
     with changed_settings(forgotten_rows=1):
         found = column_answers(query, readings(14), {}, by_instant)
     assert sorted(map(str, found)) == sorted(map(str, interval_answers(query, readings(14), {})))
+
+
+def mixed(count: int) -> list[GraphEvent]:
+    """Readings of three gauges: whole numbers first, then decimals, doubles, a text for one of them, and a huge one."""
+    kinds = [
+        Literal(3),
+        Literal("1.5", datatype=NamedNode(XSD + "decimal")),
+        Literal(0.1),
+        Literal("0.00025", datatype=NamedNode(XSD + "decimal")),
+        Literal(4),
+        Literal("1e30", datatype=NamedNode(XSD + "double")),
+    ]
+    return [
+        GraphEvent(
+            f"{EX}s",
+            number * 1_000_000,
+            frozenset(
+                {
+                    Triple(
+                        NamedNode(f"{EX}g{number % 3}"),
+                        NamedNode(f"{EX}p"),
+                        Literal("none")
+                        if number == 11
+                        else Literal(1 << 70)
+                        if number == 22
+                        else kinds[number // 7 % 6],
+                    )
+                }
+            ),
+        )
+        for number in range(count)
+    ]
+
+
+EVERY = """(COUNT(DISTINCT ?r) AS ?cd) (SUM(DISTINCT ?r) AS ?sd) (AVG(DISTINCT ?r) AS ?ad) (COUNT(?r) AS ?c) (SUM(?r) AS ?s)
+    (COUNT(DISTINCT *) AS ?d) (SAMPLE(?g) AS ?one) (MIN(?r) AS ?least) (STRLEN(GROUP_CONCAT(DISTINCT STR(DATATYPE(?r)))) AS ?texts)
+    (SUM(?r * 2) AS ?twice) (SAMPLE(STRLEN(?r)) AS ?length) (GROUP_CONCAT(DISTINCT ?g) AS ?gauges) (MAX(getENDTIME()) AS ?t)"""
+
+
+def lines(found: list[Match]) -> list[str]:
+    """All that matches say."""
+    return sorted(f"{each.begin} {each.instant} {list(each.bindings.items())}" for each in found)
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_every_aggregate_is_that_of_all_members_so_far(small: bool) -> None:
+    """One by one, with snapshots, and all at once; whatever kinds of numbers come."""
+    text = f"{PREFIXES} SELECT ?g {EVERY} WHERE {{ ?g :p ?r }} GROUP BY ?g"
+    query, (asked,), events = compile_query(text, "epsparql"), compile_intervals(text), mixed(48)
+    expected = lines(interval_answers(asked, events, {}))
+    with changed_settings(**({"totalled_rows": 3, "joined_pairs": 2} if small else {})):
+        found = list[Match]()
+        engine = Engine(query, compile_kernels=False)
+        for number, each in enumerate(events):
+            found += engine.push(each)
+            if number % 5 == 0:
+                engine = Engine.restore(query, engine.snapshot(), compile_kernels=False)
+        found += engine.finish()
+        assert lines(found) == expected
+        assert lines(column_answers(asked, events, {}, by_instant)) == expected
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "most"),
+    [
+        ("COUNT(DISTINCT ?r)", 0),
+        ("SUM(DISTINCT ?r)", 0),
+        ("AVG(DISTINCT ?r)", 0),
+        ("COUNT(DISTINCT *)", 0),
+        ("SAMPLE(?r)", 0),
+        ("MIN(STR(?r))", 0),
+        ("AVG(STR(?r))", 0),
+        ("GROUP_CONCAT(DISTINCT ?r)", 100),
+    ],
+)
+def test_what_members_repeat_is_not_looked_at_again(
+    aggregate: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cost of a member does not grow with those before it: four different values among 400."""
+    looked: list[int] = []
+    groups = RowEvaluator.groups
+
+    def counted(*arguments: Any) -> Any:
+        looked.append(len(arguments[2]))
+        return groups(*arguments)
+
+    monkeypatch.setattr(RowEvaluator, "groups", counted)
+    text = f"{PREFIXES} SELECT ?g ({aggregate} AS ?x) {{ ?g :p ?r }} GROUP BY ?g"
+    events = readings(400, repeated=4)
+    query = spaseq.compile(text, language="epsparql")
+    with changed_settings(
+        totalled_rows=1 << 24, portion_events=1 << 10, pushed_events=1 << 10, batch_events=1 << 10
+    ):
+        assert len(list(spaseq.run(query, {f"{EX}s": events}))) == 400
+    assert sum(looked) <= most
+
+
+def test_wider_numbers_do_not_make_all_results_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A number with more decimal places than any before begins the totals anew, once."""
+    monkeypatch.delattr(RowEvaluator, "groups")
+    text = f"{PREFIXES} SELECT ?g (SUM(?r) AS ?x) {{ ?g :p ?r }} GROUP BY ?g"
+    events = [each for each in mixed(30) if "none" not in str(each) and str(1 << 70) not in str(each)]
+    found = list[Match]()
+    engine = Engine(compile_query(text, "epsparql"), compile_kernels=False)
+    with changed_settings(totalled_rows=1 << 24):
+        for each in events:
+            found += engine.push(each)
+        found += engine.finish()
+    assert lines(found) == lines(interval_answers(compile_intervals(text)[0], events, {}))

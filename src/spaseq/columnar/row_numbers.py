@@ -173,6 +173,14 @@ class RowNumbers(Keeper):
         self.ids = self._index.ids
         return numbers
 
+    def fresh(self, ids: Ids) -> Mask:
+        """Which rows are the first of equal ones, now and before; all of them are numbered."""
+        known = len(self)
+        numbers = self.number(ids)
+        found = np.zeros(len(ids), np.bool_)
+        found[np.unique(numbers, return_index=True)[1]] = True
+        return found & (numbers >= known)
+
     def _hashed(self) -> HashedRows:
         from spaseq.columnar.row_kernel import HashedRows
 

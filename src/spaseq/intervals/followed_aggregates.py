@@ -26,15 +26,9 @@ class DistinctMembers:
         self._seen = RowNumbers(1 + len(self._places))
 
     def first(self, groups: Rows, ids: Ids) -> Mask:
-        """Which rows are the first of their kind; ids do not grow beyond 32 bits, nor do groups."""
-        known = len(self._seen)
-        numbers = self._seen.number(
-            np.column_stack([groups.astype(np.int32), columns_at(ids, self._places)]),
-        )
-        found = np.zeros(len(groups), np.bool_)
-        found[np.unique(numbers, return_index=True)[1]] = True
-        found &= numbers >= known
-        return found
+        """Which rows are the first of their kind; groups are numbered like ids."""
+        owners = groups.astype(np.int32)
+        return self._seen.fresh(np.column_stack([owners, columns_at(ids, self._places)]))
 
 
 class _Totalled:

@@ -11,6 +11,7 @@ import numpy as np
 from spaseq.algebra.intervals import Policy
 from spaseq.algebra.patterns import Relation
 from spaseq.columnar.keeping import Keeper
+from spaseq.columnar.row_numbers import RowNumbers
 from spaseq.intervals.interval_rows import (
     LAST,
     NEVER_ENDED,
@@ -271,7 +272,11 @@ class RowColumns:
 
 
 class Partners(Keeper):
-    """The solutions that EXISTS and MINUS look for: those that end when a row does, or before."""
+    """The solutions that EXISTS and MINUS look for: those that end when a row does, or before.
+
+    Of solutions that agree in what the rows share and the conditions read, it keeps the one that ends first: if a later one is a
+    partner, so is that one.
+    """
 
     def __init__(
         self, rows: RowColumns, others: SolutionView, *, overlapping: bool = False, tests: Sequence[Test] = ()
@@ -279,8 +284,12 @@ class Partners(Keeper):
         self.others = others
         self.shared = frozenset(rows.names)
         """What is read of the rows."""
-        self._matching = Matching(rows, others, tests=tests, ended=True, overlapping=overlapping)
-        self._table = self._matching.table(others)
+        read = self.shared.union(*(test.needed for test in tests))
+        names = tuple(name for name in others.names if name in read)
+        kept = RowColumns(names, others.certain & frozenset(names))
+        self._matching = Matching(rows, kept, tests=tests, ended=True, overlapping=overlapping)
+        self._table = self._matching.table(kept)
+        self._different: RowNumbers | None = None
 
     @property
     def views(self) -> tuple[SolutionView, ...]:
@@ -296,8 +305,19 @@ class Partners(Keeper):
         yield "others", self._table
 
     def step(self, current: TimeStep) -> None:
-        """Take the new solutions."""
-        self._table.add(self.others.step(current))
+        """Take the new solutions; those of later steps end later."""
+        rows = self.others.step(current)
+        if not len(rows):
+            return
+        if self._different is None:
+            self._different = RowNumbers(len(self._table.names))
+            self._different.number(self._table.ids[: len(self._table)])
+        rows = rows.by_end()
+        self._table.add(rows.take(self._different.fresh(rows.matrix(self._table.names))))
+
+    def rebuild(self) -> None:
+        """What differs follows from what is kept."""
+        self._different = None
 
     def found(self, rows: IntervalRows) -> Mask:
         """Which rows have a partner."""

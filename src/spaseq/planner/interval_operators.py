@@ -100,7 +100,8 @@ def _operators(view: SolutionView) -> Iterator[OperatorFacts]:
     name = "MINUS" if isinstance(view, MinusView) else "EXISTS"
     for keeper in _searches(view):
         key = keeper.key if isinstance(keeper, Partners) else tuple(sorted(keeper.shared))
-        yield OperatorFacts(name, key, "everything", waits=True)
+        keeps = "the first of equal solutions" if isinstance(keeper, Partners) else "everything"
+        yield OperatorFacts(name, key, keeps, waits=True)
 
 
 def _reads_events(view: SolutionView) -> bool:

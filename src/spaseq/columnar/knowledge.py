@@ -6,6 +6,8 @@ per graph; a GRAPH pattern is then evaluated like any other pattern, once per ve
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
 from pathlib import Path
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     Source = GraphLike | Path | StorePath
 
+_BLANK = re.compile(rb"_:[^\s]+")
 _numbers = count()
 Made = TypeVar("Made")
 
@@ -87,6 +90,19 @@ class Knowledge:
         if found is None or found[0] != self._version:
             found = self._derived[name] = (self._version, make())
         return found[1]  # type: ignore[return-value]  # made by the same function
+
+    @property
+    def digest(self) -> str:
+        """The same for graphs of the same names and triples, however these are ordered; blank nodes, which are named anew at each loading, all count alike."""
+
+        def made() -> str:
+            found = hashlib.sha256()
+            for name in sorted(self._graphs):
+                lines = sorted(_BLANK.sub(b"_:", self._graphs[name]).splitlines())
+                found.update(b"\n".join([name.encode("utf-8", "surrogatepass"), *lines, b""]))
+            return found.hexdigest()
+
+        return self.derived("digest", made)
 
     def require(self, names: Iterable[str]) -> None:
         """An unregistered graph is an error at start, not an empty result."""

@@ -27,6 +27,7 @@ from spaseq.model.packing import (
 )
 from spaseq.operators.machine import Machine
 from spaseq.operators.state import State, pack_state, read_state
+from spaseq.planner.in_run import background_of
 
 VERSION: Final = 5
 """The version of the format; any change to what a run carries makes a new one."""
@@ -83,7 +84,8 @@ def snapshot_machine(machine: Machine, buffer: Buffer | None = None) -> bytes:
         if held.starts is not None:
             waiting.arrays["starts"] = held.starts
         state.add("waiting", waiting)
-    header = {"query": machine.program.query.fingerprint}
+    query = machine.program.query
+    header = {"query": query.fingerprint, "background": background_of(query, machine.knowledge)}
     return zlib.compress(pack_state(state, machine.dictionary, header, VERSION), 1)
 
 
@@ -117,6 +119,12 @@ def _restore(machine: Machine, blob: bytes, buffer: Buffer | None, streams: int)
         raise IncompatibleSnapshot(
             "the snapshot belongs to another query; restore it with the query it was taken from, or start "
             "again without it"
+        )
+    background = background_of(machine.program.query, machine.knowledge)
+    if header.get("background", background) != background:
+        raise IncompatibleSnapshot(
+            "the snapshot was taken with other background graphs, and what EP-SPARQL has joined with them stays; restore it "
+            "with the same graphs as `knowledge=`, or start again without it"
         )
     check_arrays(saved, _SCOPE_FIELDS, {})
     state = read_state(header, saved, machine.dictionary)

@@ -147,6 +147,14 @@ def _adapted(
     )
 
 
+def background_of(query: CompiledQuery, knowledge: Knowledge) -> str:
+    """A digest of the background that the state of a query rests on; nothing if its background may change between events.
+
+    EP-SPARQL's has no time: what came is joined with it once and for all.
+    """
+    return "" if intervals_of(query) is None or not knowledge.names else knowledge.digest
+
+
 def produced_predicates(query: CompiledQuery, queries: Sequence[CompiledQuery]) -> frozenset[str]:
     """The predicates of what the rules of all queries of a run produce for one of them: events need not have them."""
     rules = () if intervals_of(query) is None else _all_rules(queries)

@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from spaseq import Engine, Event
 from spaseq.columnar.knowledge import Knowledge
@@ -138,3 +139,45 @@ def test_events_wait_in_a_checkpoint_whichever_query_declares_their_stream() -> 
     blob = snapshot_machine(first.machine, buffers[0])
     restore_machine(groups[1].runs[0].machine, blob, buffers[1], len(groups[1].streams))
     assert buffers[1].held.streams.tolist() == [1]
+
+
+def is_triples(*subjects: NamedNode | BlankNode) -> list[Triple]:
+    """What each of some subjects is: 1, 2 and so on."""
+    return [
+        Triple(each, NamedNode("http://ex.org/is"), Literal(number))
+        for number, each in enumerate(subjects, 1)
+    ]
+
+
+@pytest.mark.parametrize("rdfs", [False, True])
+def test_epsparql_goes_on_with_the_background_it_began_with(rdfs: bool) -> None:
+    """Its background has no time: what came is joined with it once. Order and labels of blank nodes mean nothing."""
+    query = "PREFIX : <http://ex.org/> SELECT ?x ?y { { ?x :a ?v . ?x :is ?y } SEQ { ?x :b ?w } }"
+    compiled = compile_query(query, "epsparql")
+    known = is_triples(NamedNode("http://ex.org/k"), BlankNode())
+    engine = Engine(compiled, knowledge={"http://ex.org/kb": known}, rdfs=rdfs)
+    engine.push(event(1, "a", 5))
+    blob = engine.snapshot()
+    same = is_triples(NamedNode("http://ex.org/k"), BlankNode())[::-1]
+    restored = Engine.restore(compiled, blob, knowledge={"http://ex.org/kb": same}, rdfs=rdfs)
+    found = [*restored.push(event(2, "b", 6)), *restored.finish()]
+    assert [each.bindings["y"] for each in found] == [Literal(1)]
+    others: tuple[dict[str, list[Triple]], ...] = (
+        {},
+        {"http://ex.org/kb": known[:1]},
+        {"http://ex.org/other": known},
+        {"http://ex.org/kb": known, "http://ex.org/more": []},
+    )
+    for other in others:
+        with pytest.raises(
+            IncompatibleSnapshot, match="was taken with other background graphs, and what EP-SPARQL"
+        ):
+            Engine.restore(compiled, blob, knowledge=other, rdfs=rdfs)
+
+
+def test_other_queries_go_on_with_another_background(blob: bytes) -> None:
+    """Each event reads the background of its time."""
+    engine = Engine.restore(
+        QUERY, blob, knowledge={"http://ex.org/kb": is_triples(NamedNode("urn:a"))}, lateness="1s"
+    )
+    assert len([*engine.push(event(9, "b", 7)), *engine.finish()]) == 2

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyoxigraph import Literal, NamedNode, Triple
 
 from spaseq.automaton.stage import TooManyRuns
+from spaseq.columnar.knowledge import Knowledge
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import StaleIds
 from spaseq.operators.answers import matches
 from spaseq.operators.saved_state import IncompatibleState
 from spaseq.planner.compiled import compile_query
+from spaseq.planner.in_run import Choices, in_run
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shared_folder import BadPolicy
@@ -26,7 +29,7 @@ from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.stages.sequencer import Sequencer
 from spaseq.spark.state import bucket_state
-from spaseq.spark.state.bucket_state import BucketState
+from spaseq.spark.state.bucket_state import BucketState, fingerprint
 from spaseq.spark.state.stream_stage import BucketInput, Work
 
 STREAM = "http://ex.org/s"
@@ -375,6 +378,34 @@ def test_a_checkpoint_that_does_not_fit_is_refused_with_advice(
     stream.store["head"] = json.dumps({**head, **change}).encode()
     with pytest.raises(IncompatibleState, match=advice):
         list(stream.feed([(2, "b", "k", "1")]))
+
+
+def test_a_checkpoint_of_epsparql_belongs_to_its_policy_and_its_background() -> None:
+    """What came is joined with the background once; other languages read it anew for each event."""
+
+    def made(language: str, text: str, value: int | None = None, policy: str = "unrestricted") -> str:
+        graph = [Triple(NamedNode("urn:a"), NamedNode("urn:b"), Literal(value or 0))]
+        known = Knowledge({} if value is None else {"http://ex.org/kb": graph})
+        (query,) = in_run([compile_query(text, language)], known, Choices(policy))
+        tasks, _ = make_tasks({"q": query}, 1, streaming=True)
+        return fingerprint(Job(f"{len(seen)}", tasks, (STREAM,), 1, known))
+
+    seen: list[str] = []
+    text = "PREFIX : <http://ex.org/> SELECT ?x { { ?x :a ?v } SEQ { ?x :b ?w } }"
+    for value, policy in (
+        (None, "unrestricted"),
+        (1, "unrestricted"),
+        (2, "unrestricted"),
+        (None, "recent"),
+    ):
+        seen.append(made("epsparql", text, value, policy))
+    assert len(set(seen)) == len(seen)
+    plain = QUERY.format(
+        window="WITHIN 30 SECONDS SLIDING", partition="", seq="A ; B", gpms=GPMS["A"] + GPMS["B"]
+    )
+    first = made("spaseq", plain)
+    seen.append(first)
+    assert made("spaseq", plain, 1) == first
 
 
 @pytest.mark.parametrize("piece", ["head", "0.s0", "0.h0"])

@@ -19,6 +19,7 @@ from spaseq.operators.answers import Answers
 from spaseq.operators.automaton import too_many_runs
 from spaseq.operators.saved_state import STATE_VERSION, IncompatibleState, taking_up
 from spaseq.operators.segments import Segments
+from spaseq.planner.in_run import background_of
 from spaseq.settings import settings
 from spaseq.spark.job import Job
 from spaseq.spark.shuffle.blocks import Block
@@ -47,7 +48,11 @@ def fingerprint(job: Job) -> str:
     """What a checkpoint and a run must agree on: the queries, how rows are spread, what is kept of events."""
     if job.id in _fingerprints:
         return _fingerprints[job.id]
-    facts = [[task.name, task.program.query.normal_text] for task in job.tasks]
+    queries = [(task.name, task.program.query) for task in job.tasks]
+    facts = [
+        [name, query.normal_text, *filter(None, (query.circumstances, background_of(query, job.knowledge)))]
+        for name, query in queries
+    ]
     text = json.dumps([facts, job.provenance, job.lateness, job.lag, *(["carry"] if job.carries else [])])
     found = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
     while len(_fingerprints) >= settings().warm_jobs:
@@ -244,8 +249,8 @@ class BucketState:
             raise OtherVersion(head["version"])
         if head["fingerprint"] != fingerprint(self._job):
             raise IncompatibleState(
-                "the checkpoint belongs to other queries or options (query text, provenance, lateness, lag); run them "
-                "again with those, or start with a new checkpoint"
+                "the checkpoint belongs to other queries or options (query text, provenance, lateness, lag, or the policy, "
+                "RDFS and background graphs of an EP-SPARQL query); run them again with those, or start with a new checkpoint"
             )
         if head["buckets"] != self._job.buckets:
             raise IncompatibleState(

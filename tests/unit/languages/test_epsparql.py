@@ -367,6 +367,12 @@ def test_a_misspelt_keyword_is_not_taken_for_a_name() -> None:
         ("SELECT ?x { ?x within ?y }", "write :within"),
         ("SELECT ?x { { ?x :p ?y } AND { ?x :q ?z } }", "side by side are joined"),
         ("SELECT ?x { ?x :p ?y FILTER(getDuraton() < ?y) }", "did you mean getDURATION()?"),
+        ("SELECT ?x { ?x :p ?y FILTER(?y == 3) }", "equality is one `=`: ?x = 3"),
+        ("SELECT ?x { ?x :p ?y FILTER(T_START > ?y) }", "write getSTARTTIME()"),
+        ("SELECT (T_END AS ?t) { ?x :p ?y }", "write getENDTIME()"),
+        ("SELECT ?x { WINDOW :s { ?x :p ?y } }", "write the group without WINDOW"),
+        ("SELECT ?x { ?x :q ?z . STREAM ?s { ?x :p ?y } }", "write the group without STREAM"),
+        ("SELECT ?x { ?x :p STREAM }", "write :STREAM for a resource"),
         ("SELECT ?x { ?x :p ?y FILTER(getStartTime < ?y) }", "write getSTARTTIME()"),
         (
             "SELECT ?x { ?x :p ?y FILTER(Price1 < ?y) }",
@@ -389,3 +395,53 @@ def test_the_cure_of_an_error_is_what_to_write_instead(text: str, cure: str) -> 
     with pytest.raises(QueryError) as caught:
         parse_epsparql(f"PREFIX : <http://ex.org/> {text}")
     assert cure in caught.value.render()
+
+
+@pytest.mark.parametrize(
+    ("condition", "cure"),
+    [
+        ("getDURATION() < 3600", 'write "PT3600S"^^xsd:duration'),
+        ("90 >= getENDTIME() - getSTARTTIME()", 'write "PT90S"^^xsd:duration'),
+        ('getDURATION() = "PT1H"', 'write "PT1H"^^xsd:duration'),
+        ('getDURATION() < "2d"^^xsd:duration', 'write "P2D"^^xsd:duration'),
+        ('getDURATION() < "1h30m"@en', 'write "PT1H30M"^^xsd:duration'),
+        ("getDURATION() < :hour", 'write "PT1H"^^xsd:duration'),
+        ('getSTARTTIME() > "2026-01-31"^^xsd:date', 'write "2026-01-31T00:00:00Z"^^xsd:dateTime'),
+        ("getENDTIME() > 5", 'write "2026-01-31T12:00:00Z"^^xsd:dateTime'),
+    ],
+)
+def test_a_comparison_that_is_never_true_says_what_to_write(condition: str, cure: str) -> None:
+    """Wherever it stands."""
+    for text in (
+        "SELECT ?x { ?x :p ?y FILTER(%s) }",
+        "CONSTRUCT { ?x :q 1 } { ?x :p ?y OPTIONAL { ?x :p 2 FILTER(%s) } }",
+    ):
+        (query,) = [compile_query(PREFIXES + text % condition, "epsparql")]
+        (found,) = [each for each in query.warnings if each.code == "SPW802"]
+        assert cure in found.render()
+        assert condition in found.render()
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        'getDURATION() < "PT1H"^^xsd:duration',
+        'getDURATION() < "P1M"^^xsd:yearMonthDuration',
+        'getENDTIME() - getSTARTTIME() <= "PT1H"^^xsd:dayTimeDuration',
+        "getDURATION() < ?y",
+        "getDURATION() != 5",
+        'getENDTIME() < "2026-01-31T00:00:00"^^xsd:dateTime',
+    ],
+)
+def test_a_comparison_that_may_be_true_is_not_warned_of(condition: str) -> None:
+    """Values of variables are known when they come."""
+    query = compile_query(f"{PREFIXES} SELECT ?x {{ ?x :p ?y FILTER({condition}) }}", "epsparql")
+    assert not [each for each in query.warnings if each.code == "SPW802"]
+
+
+def test_a_rule_that_produces_nothing_is_warned_of_where_its_variable_stands() -> None:
+    """Blank nodes of the template need not be bound, nor what the short form says twice."""
+    text = f"{PREFIXES}CONSTRUCT {{ ?x :q ?prise . _:b :of ?x }} {{ ?x :price ?price }}\nCONSTRUCT WHERE {{ ?x :p ?y }}"
+    (found,) = [each for each in compile_query(text, "epsparql").warnings if each.code == "SPW803"]
+    assert found.span.start == text.index("?prise")
+    assert "bind ?prise in WHERE; did you mean `?price`?" in found.render()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
@@ -37,6 +38,7 @@ _HINTS: Final = {
     ("OPTIONAL", "SEQ"): "OPTIONALSEQ is one word: { … } OPTIONALSEQ { … }",
     ("EQUALS", "OPTIONAL"): "EQUALSOPTIONAL is one word: { … } EQUALSOPTIONAL { … }",
     ("SEQ", "NOT"): "absence is a filter: { … FILTER NOT EXISTS { … } }",
+    ("=", "="): "equality is one `=`: ?x = 3",
     ("}", ","): "groups side by side are joined: { … } { … }",
 }
 """What to write instead of a word, by the token before it and the word."""
@@ -46,9 +48,20 @@ _ALMOST: Final = {"OPTIONALEQUALS": "EQUALSOPTIONAL", "SEQOPTIONAL": "OPTIONALSE
 """Words for which a close match is another one, or none."""
 
 
+_TIMES: Final = {
+    "T_START": "GETSTARTTIME",
+    "T_END": "GETENDTIME",
+    "T_DURATION": "GETDURATION",
+    "DURATION": "GETDURATION",
+}
+"""What times are called elsewhere."""
+_WINDOWS: Final = frozenset(("WINDOW", "STREAM"))
+_NAMED_GROUP: Final = re.compile(r"\s+(<[^>]*>|[\w.-]*:[\w.-]*|\?\w+)\s*\{")
+
+
 def _error(rejected: Rejected) -> QueryError | None:
     token, expected = rejected.token, rejected.expected
-    if _pair(rejected) in _HINTS:
+    if _pair(rejected) in _HINTS or token.text.upper() in _WINDOWS:
         return None
     if token.type in _OPERATORS:
         return OperandNeedsBraces(operator=token.text.upper(), span=token.span)
@@ -72,6 +85,12 @@ def _hint(rejected: Rejected, text: str) -> str:
     if (known := _HINTS.get(_pair(rejected))) is not None:
         return known
     word = rejected.token.text.upper()
+    if word in _WINDOWS:
+        if _NAMED_GROUP.match(text, rejected.token.span.end):
+            return f"all inputs are one stream, without windows: write the group without {word}; {_DURATION}"
+        return f"write :{rejected.token.text} for a resource"
+    if rejected.token.type == "NAME" and word in _TIMES and "TIME_FUNCTION" in rejected.expected:
+        return f"write {_SHOWN[_TIMES[word]]}"
     before = text[: rejected.token.span.start].upper().split()
     if before and before[-1] in _OPERATORS:
         return f"put braces around what comes after: {{ … }} {before[-1]} {{ … }}"

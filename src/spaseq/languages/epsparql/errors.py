@@ -1,8 +1,8 @@
-"""What can be wrong with joins over time, rules and policies: SPQ8xx."""
+"""What can be wrong with joins over time, rules and policies: SPQ8xx, and what never comes true: SPW8xx."""
 
 from __future__ import annotations
 
-from spaseq.errors import QueryError
+from spaseq.errors import QueryError, QueryWarning
 
 
 class BareName(QueryError):
@@ -100,3 +100,21 @@ class PolicyImpossible(QueryError):
     message_template = "a query with {clause} cannot be run with the policy `{policy}`"
     label_template = "has {clause}"
     cure_template = "take {clause} out, or run the query with the policy `unrestricted`"
+
+
+class NeverTrueOfTime(QueryWarning):
+    """A duration or an instant that is compared with a number, a text or an ill-formed literal."""
+
+    code = "SPW802"
+    message_template = "`{function}` is {wanted}, and {given} is not: they do not compare"
+    label_template = "never true"
+    cure_template = "write {written}"
+
+
+class UnboundTemplateVariable(QueryWarning):
+    """A variable in the template of a rule that the rule's WHERE does not bind."""
+
+    code = "SPW803"
+    message_template = "the rule produces nothing: its WHERE never binds ?{name}"
+    label_template = "never bound"
+    cure_template = "bind ?{name} in WHERE{near}"

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from spaseq.algebra.events import AskForm, Form, ProjectionItem, SelectForm
-from spaseq.algebra.expressions import Exists, walk
 from spaseq.algebra.intervals import Asked, IntervalQuery, Policy, Rule
 from spaseq.algebra.patterns import Group, OrderBy, Pattern, Slice
-from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
 from spaseq.algebra.strata import NegativeCycle, strata
 from spaseq.errors import QueryError
 from spaseq.languages.epsparql.dialect import parse_epsparql
 from spaseq.languages.epsparql.errors import NegativeDependence, PolicyImpossible
 from spaseq.languages.epsparql.printer import format_epsparql
 from spaseq.languages.epsparql.tree import EpsparqlFile
+from spaseq.languages.epsparql.warnings import every_part, warnings_of
 from spaseq.languages.registry import Lowered
 from spaseq.languages.sparql import join, lower_group, lower_solutions, lower_values
 from spaseq.syntax import ast
@@ -55,7 +54,7 @@ def compile_file(text: str, name: str) -> tuple[Lowered, ...]:
     return tuple(
         Lowered(
             query,
-            (),
+            warnings_of(query),
             format_epsparql(
                 replace(
                     written, statements=(*written.rules, *answering[at : at + 1]), prologue=ast.Prologue()
@@ -104,7 +103,7 @@ def check_policy(query: IntervalQuery, policy: Policy) -> None:
     if policy is Policy.UNRESTRICTED or query.asked is None:
         return
     asked = query.asked
-    found = list(_parts(asked.read))
+    found = list(every_part(asked.read))
     slices = [(asked.offset, asked.limit), *((p.offset, p.limit) for p in found if isinstance(p, Slice))]
     clauses = {
         "grouping": any(isinstance(part, Group) for part in found),
@@ -113,15 +112,6 @@ def check_policy(query: IntervalQuery, policy: Policy) -> None:
     }
     for clause in (clause for clause, present in clauses.items() if present):
         raise PolicyImpossible(clause=clause, policy=policy.value, span=asked.span)
-
-
-def _parts(pattern: Pattern) -> Iterator[Pattern]:
-    """The pattern and every pattern inside it, those in EXISTS included."""
-    yield pattern
-    nodes = (node for expression in pattern_expressions(pattern) for node in walk(expression))
-    inside = [lowered(node.pattern) for node in nodes if isinstance(node, Exists)]
-    for inner in (*sub_patterns(pattern), *inside):
-        yield from _parts(inner)
 
 
 def _asked(statement: ast.SelectQuery | ast.AskQuery) -> Asked:

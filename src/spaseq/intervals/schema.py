@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
-from pyoxigraph import NamedNode, Triple
+from pyoxigraph import Literal, NamedNode, Triple
 
 from spaseq.algebra.by_place import EVERYTHING, PLACES, by_place
 from spaseq.algebra.expressions import Call, Constant, Term, Unary, Var
@@ -93,27 +93,30 @@ class Schema:
 
     def entailed_templates(self, triple: TriplePattern) -> Iterator[TriplePattern]:
         """What RDFS may make of a triple of a template, as patterns: for the dependencies of rules."""
-        yield triple
-        if not isinstance(triple.predicate, Constant):
-            yield TriplePattern(Var("a"), Var("b"), Var("c"))
-            return
-        predicate = triple.predicate.term
-        if not self._plain:
-            yield TriplePattern(Var("a"), Var("b"), Var("c"))
-        for wider in self.properties.get(predicate, ()):
-            yield TriplePattern(triple.subject, Constant(wider), triple.object)
-        for node, kinds in ((triple.subject, self.domains), (triple.object, self.ranges)):
-            for kind in kinds.get(predicate, ()):
-                yield TriplePattern(node, Constant(TYPE), Constant(kind))
-        if predicate == TYPE:
-            wider_classes = (
-                self.classes.get(triple.object.term, ()) if isinstance(triple.object, Constant) else None
-            )
-            if wider_classes is None:
-                yield TriplePattern(triple.subject, triple.predicate, Var("c"))
-            else:
-                for wider in wider_classes:
-                    yield TriplePattern(triple.subject, triple.predicate, Constant(wider))
+        found, waiting = {triple}, [triple]
+        while waiting:
+            new = {*self._entailed(waiting.pop())} - found
+            found |= new
+            waiting += new
+        yield from found
+
+    def _entailed(self, triple: TriplePattern) -> Iterator[TriplePattern]:
+        """One step of it; a variable as predicate may be any that the schema speaks of."""
+        subject, predicate, value = triple.subject, triple.predicate, triple.object
+        fixed = predicate.term if isinstance(predicate, Constant) else None
+        known = {*self.properties, *self.domains, *self.ranges} if fixed is None else (fixed,)
+        literal = isinstance(value, Constant) and isinstance(value.term, Literal)
+        for each in known:
+            if isinstance(each, NamedNode):
+                for wider in self.properties.get(each, ()):
+                    yield TriplePattern(subject, Constant(wider), value)
+                for kind in self.domains.get(each, ()):
+                    yield TriplePattern(subject, Constant(TYPE), Constant(kind))
+                for kind in () if literal else self.ranges.get(each, ()):
+                    yield TriplePattern(value, Constant(TYPE), Constant(kind))
+        if fixed in (None, TYPE) and isinstance(value, Constant):  # a variable is all classes already
+            for wider in self.classes.get(value.term, ()):
+                yield TriplePattern(subject, Constant(TYPE), Constant(wider))
 
     def sources(
         self, triple: TriplePattern, dictionary: TermDictionary, evaluator: TimedEvaluator

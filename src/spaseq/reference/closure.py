@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pyoxigraph import Literal, NamedNode, Triple
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 
 from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.intervals import Rule
@@ -45,6 +45,7 @@ def closed(
     graphs = {name: frozenset(graph) for name, graph in knowledge.items()}
     background = frozenset[Triple]().union(*graphs.values())
     entailed: Callable[[Iterable[Triple]], frozenset[Triple]] = frozenset
+    schema = frozenset[Triple]()
     if rdfs:
         background = rdfs_closure(background)
         schema = background
@@ -53,9 +54,7 @@ def closed(
         def entailed(triples: Iterable[Triple]) -> frozenset[Triple]:
             return rdfs_closure(triples, schema)
 
-    order = [
-        each.rules for each in strata(rules, lambda triple: _entailed_patterns(triple, background, rdfs))
-    ]
+    order = [each.rules for each in strata(rules, lambda triple: entailed_patterns(triple, schema))]
     scene = TimedData(frozenset(), background, ends_of(background), graphs)
     for stratum in order:
         while True:
@@ -161,15 +160,34 @@ def _steps(triples: Iterable[Triple], schema: frozenset[Triple] | None) -> Itera
                 yield Triple(s, SUB_CLASS, rule.object)
 
 
-def _entailed_patterns(
-    triple: TriplePattern, background: frozenset[Triple], rdfs: bool
-) -> Iterator[TriplePattern]:
-    """What RDFS may make of a template's triple, as patterns: wider properties, and types of either end."""
-    yield triple
-    if not rdfs:
+def entailed_patterns(triple: TriplePattern, schema: Iterable[Triple]) -> Iterator[TriplePattern]:
+    """What RDFS may make of a template's triple, itself included, as patterns; variables match anything."""
+    found, last = {triple}, {triple}
+    while last:
+        last = {new for each in last for entry in schema for new in _entailed_by(each, entry)} - found
+        found |= last
+    yield from found
+
+
+def _entailed_by(triple: TriplePattern, schema: Triple) -> Iterator[TriplePattern]:
+    """What one triple of the schema makes of a pattern."""
+    low, high = schema.subject, schema.object
+    if not isinstance(high, (NamedNode, BlankNode)):
         return
-    anything = Var("any")
-    yield TriplePattern(anything, Constant(RDF_TYPE), anything)
-    for each in background:
-        if each.predicate == SUB_PROPERTY and isinstance(each.object, NamedNode):
-            yield replace(triple, predicate=Constant(each.object))
+    of_predicate = isinstance(low, NamedNode) and _may_be(triple.predicate, low)
+    if schema.predicate == DOMAIN and of_predicate:
+        yield TriplePattern(triple.subject, Constant(RDF_TYPE), Constant(high))
+    if schema.predicate == RANGE and of_predicate and not _is_literal(triple.object):
+        yield TriplePattern(triple.object, Constant(RDF_TYPE), Constant(high))
+    if schema.predicate == SUB_PROPERTY and of_predicate and isinstance(high, NamedNode):
+        yield TriplePattern(triple.subject, Constant(high), triple.object)
+    if schema.predicate == SUB_CLASS and _may_be(triple.predicate, RDF_TYPE) and _may_be(triple.object, low):
+        yield TriplePattern(triple.subject, Constant(RDF_TYPE), Constant(high))
+
+
+def _may_be(node: object, term: object) -> bool:
+    return not isinstance(node, Constant) or node.term == term
+
+
+def _is_literal(node: object) -> bool:
+    return isinstance(node, Constant) and isinstance(node.term, Literal)

@@ -15,6 +15,7 @@ from spaseq.columnar.row_numbers import RowNumbers
 from spaseq.intervals.interval_rows import (
     LAST,
     NEVER_ENDED,
+    NEVER_STARTED,
     Ids,
     IntervalRows,
     IntervalTable,
@@ -114,7 +115,7 @@ class Matching:
         """Those that fit; a policy may leave out some that end too early or too late to be chosen."""
         found, of, others = [no_rows(self.names)], [np.zeros(0, np.intp)], [np.zeros(0, np.intp)]
         if len(rows) and len(table):
-            for asked, other in table.find(rows, *self._range(rows, left=left), policy):
+            for asked, other in table.find(rows, *self._range(rows, table, left=left), policy):
                 kept, merged = self._merged(rows, table, asked, other, left=left)
                 found.append(merged)
                 of.append(asked[kept])
@@ -122,7 +123,7 @@ class Matching:
         other = np.concatenate(others)
         return RowPairs(np.concatenate(of), stacked(found, self.names), table.start[other], table.end[other])
 
-    def _range(self, rows: IntervalRows, *, left: bool) -> tuple[Longs, Longs]:
+    def _range(self, rows: IntervalRows, table: IntervalTable, *, left: bool) -> tuple[Longs, Longs]:
         """Where the other row's end must lie: not before the first, before the second."""
         low, high = np.full(len(rows), -LAST), np.full(len(rows), LAST)
         if self.equal:
@@ -131,8 +132,10 @@ class Matching:
             low, high = np.full(len(rows), NEVER_ENDED + 1), rows.start
         elif self._ended:
             high = rows.end + 1
-        if self._longest is not None and self._before and not left:
-            low = np.maximum(low, rows.end - self._longest)
+        if self._longest is not None and ((self._before and not left) or not table.timeless):
+            # Whatever lasts no longer together ends near the other; a step may bring much more than that at once.
+            longest = min(self._longest, NEVER_STARTED // 2)
+            low, high = np.maximum(low, rows.end - longest), np.minimum(high, rows.start + longest + 1)
         return low, high
 
     def _merged(

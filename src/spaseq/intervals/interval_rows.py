@@ -314,6 +314,8 @@ class IntervalTable(Keeper):
         self.end = np.zeros(0, np.int64)
         self._index = EndIndex()
         self._kept = 0
+        self.timeless = False
+        """Whether some of them have no time."""
         self._count = 0
         self._indexed = 0
 
@@ -331,6 +333,7 @@ class IntervalTable(Keeper):
         self.start[first : first + more] = rows.start
         self.end[first : first + more] = rows.end
         self._count += more
+        self.timeless = self.timeless or not bool(rows.timed.all())
 
     def _reserve(self, count: int) -> None:
         if count <= len(self.start):
@@ -421,3 +424,4 @@ class IntervalTable(Keeper):
         """Index the rows anew."""
         self._count = len(self.start)
         self._index, self._indexed = EndIndex(), 0
+        self.timeless = bool((self.start > self.end).any())

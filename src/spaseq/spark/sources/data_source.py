@@ -58,7 +58,7 @@ from spaseq.spark.sources.event_files import (
 )
 from spaseq.spark.sources.offsets import FileLog, Offset, Taken, between
 from spaseq.spark.sources.schedule import Schedule
-from spaseq.spark.sources.splits import Split
+from spaseq.spark.sources.splits import Split, still_there
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.stores import StoreAccess, one_name, place_of
 from spaseq.temporal.instants import TimeUnit
@@ -502,7 +502,8 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
     def _split(self, path: str, before: Bookmark | None, mark: Bookmark) -> Split:
         files = self.options.files
         source = source_of(path, files.file_format)
-        begin = START if before is None else recounted(source, before.cut, files.options)
+        with still_there(source.path):
+            begin = START if before is None else recounted(source, before.cut, files.options)
         end = None if mark.cut.byte == UNKNOWN else mark.cut.byte
         return Split.whole_of(
             FileSpan(source.path, source.format, begin, end), files.options.timestamp_predicate

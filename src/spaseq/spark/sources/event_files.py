@@ -29,7 +29,7 @@ from spaseq.settings import settings
 from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
 from spaseq.spark.shared_folder import BadPolicy, Directory, bad_policy
 from spaseq.spark.shuffle.arrow_terms import as_written
-from spaseq.spark.sources.splits import Split
+from spaseq.spark.sources.splits import Split, still_there
 from spaseq.spark.sources.task_place import placed
 from spaseq.spark.spark_session import (
     is_connected,
@@ -518,9 +518,10 @@ def event_rows(
         judged_bytes=settings().judged_bytes,
     )
     for split in splits:
-        report = with_cure(placed(bad, split), files.cure(split))
-        for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
-            yield rows_of(files.wanted(events), dictionary, split, wanted)
+        with still_there(split.path):
+            report = with_cure(placed(bad, split), files.cure(split))
+            for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
+                yield rows_of(files.wanted(events), dictionary, split, wanted)
 
 
 def promise_row(promise: Promise, files: EventFiles, columns: Sequence[str] = ()) -> pa.RecordBatch:

@@ -8,15 +8,35 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+from spaseq.errors import SpaseqError
 from spaseq.io.cuts import cut_after
 from spaseq.io.growing import START, Cut, FileSpan
 from spaseq.io.sources import ByteReader, Format, Source
 from spaseq.settings import settings
-from spaseq.stores import place_of
+from spaseq.stores import Place, place_of
+
+
+class MissingInput(SpaseqError):
+    """A file of events that was there when the query was planned."""
+
+
+@contextmanager
+def still_there(path: Place) -> Iterator[None]:
+    """Say what it means if a file of events is not there: the driver has found it, and its events were promised."""
+    try:
+        yield
+    except FileNotFoundError:
+        if path.exists():
+            raise  # it was another file
+        raise MissingInput(
+            f"`{path}` was there when the query was planned and is not found now: it was removed or renamed since then, or a worker does "
+            "not see the folder that the driver sees (docs/how-to/run-on-a-cluster.md)"
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +94,8 @@ class Split(Source):
     @property
     def size(self) -> int:
         """About how many bytes it has."""
-        stop = self.stop or (self.path.stat().st_size if self.end is None else self.end)
+        with still_there(self.path):
+            stop = self.stop or (self.path.stat().st_size if self.end is None else self.end)
         return stop - max(self.start, self.begin.byte)
 
     def open(self) -> ByteReader:

@@ -40,7 +40,7 @@ from spaseq.spark.sources.event_files import (
 )
 from spaseq.spark.sources.event_rows import EventRows, carried_by, graph_texts
 from spaseq.spark.sources.passed_times import PassedTimes
-from spaseq.spark.sources.splits import Split
+from spaseq.spark.sources.splits import Split, still_there
 from spaseq.spark.sources.task_place import TaskPlace, placed
 from spaseq.spark.stages.mapper import Mapper
 from spaseq.spark.stages.worker import Shared, settle
@@ -207,19 +207,22 @@ class MatchParts:
                 if not isinstance(part, Split):
                     self._note(part, work, bad)
                     continue
-                report = with_cure(placed(bad, part), files.cure(part))
-                begin, doubtful = count, [np.zeros(0, np.int64)]
-                for read in read_part(part, part.begin, stream, self._stream, dictionary, options, report):
-                    events = files.wanted(read)
-                    numbers = np.arange(count, count + len(events))
-                    count += len(events)
-                    kept = work.believed(events, report)
-                    parts = ([part.file], np.zeros(len(kept), np.int64)) if self._by_file else None
-                    found = events.take(kept)
-                    yield from work.take(found, place.arrivals(numbers[kept]), parts)
-                    doubtful.append(numbers[kept][work.doubtful(found)] - begin)
-                    mapper.forget()
-                yield from self._whole(part, np.concatenate(doubtful), work)
+                with still_there(part.path):
+                    report = with_cure(placed(bad, part), files.cure(part))
+                    begin, doubtful = count, [np.zeros(0, np.int64)]
+                    for read in read_part(
+                        part, part.begin, stream, self._stream, dictionary, options, report
+                    ):
+                        events = files.wanted(read)
+                        numbers = np.arange(count, count + len(events))
+                        count += len(events)
+                        kept = work.believed(events, report)
+                        parts = ([part.file], np.zeros(len(kept), np.int64)) if self._by_file else None
+                        found = events.take(kept)
+                        yield from work.take(found, place.arrivals(numbers[kept]), parts)
+                        doubtful.append(numbers[kept][work.doubtful(found)] - begin)
+                        mapper.forget()
+                    yield from self._whole(part, np.concatenate(doubtful), work)
             yield work.last(bad.count)
         if job.counts is not None:
             counted = {"events": work.events, "bad": bad.count, **work.counts()}

@@ -55,6 +55,10 @@ def test_a_query_is_a_table_function(spark: SparkSession) -> None:
             f"TABLE(SELECT 1 AS a), '{RISE}'",
             "has a timestamp `time` and `triples` or `value`; this one has a",
         ),
+        (
+            f"TABLE(trades), '{RISE.replace('?q FILTER', '?q GRAPH <urn:db> { ?c a ?kind } FILTER')}'",
+            r"reads the background graph <urn:db>, and spaseq_match has none: use sps.match\(query",
+        ),
     ):
         with pytest.raises(PySparkException, match=problem):
             spark.sql(f"SELECT * FROM spaseq_match({call})")

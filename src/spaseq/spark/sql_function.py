@@ -30,7 +30,7 @@ from spaseq.io.bad_input import BadInput, BadInputError
 from spaseq.io.options import ReadOptions
 from spaseq.model.events import GraphEvent
 from spaseq.model.forms import EVERY_STREAM
-from spaseq.model.terms import term_of
+from spaseq.model.terms import RELATIVE, term_of
 from spaseq.settings import settings
 from spaseq.spark.schemas import ARROW_TRIPLES, answer_columns
 from spaseq.spark.sources.frame_columns import triple_fields
@@ -86,6 +86,11 @@ class SpaseqMatch:
         compiled = compile_query(query.value)
         if len(compiled.streams) > 1 and "stream" not in known:
             raise InvalidArgument("the query declares several streams: the table needs a column `stream`")
+        if graphs := compiled.knowledge[0]:
+            raise InvalidArgument(
+                f"the query reads the background graph <{graphs[0].removeprefix(RELATIVE)}>, and {NAME} has none: use "
+                "sps.match(query, streams, knowledge={…})"
+            )
         found = answer_columns(compiled.form, provenance=False)
         fields = [StructField(field.name, field.dataType) for field in found.fields]
         taken = [SelectedColumn(text, name) for name, text in _taken(known).items()]

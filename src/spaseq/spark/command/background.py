@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
 from dataclasses import replace
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -44,6 +42,14 @@ class Background(Generic[T]):
         return self._future.result()
 
 
+def aside(action: Callable[[], T]) -> T:
+    """What an action gives that is done in another thread, while this one handles signals."""
+    work = Background(action)
+    while not work.ends_within(MOMENT):
+        pass
+    return work.result()
+
+
 def show_tasks(show: Show, status: Status, spark: SparkSession) -> None:
     """Show the status of a run and of its tasks; Spark is asked only if there is progress output, since asking costs time."""
     if show is not unwatched:
@@ -55,15 +61,3 @@ def tasks_of(spark: SparkSession) -> tuple[int, int]:
     tracker = spark.sparkContext.statusTracker()
     stages = [info for info in map(tracker.getStageInfo, tracker.getActiveStageIds()) if info is not None]
     return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
-
-
-@contextmanager
-def our_signals() -> Iterator[None]:
-    """Keep the handlers of signals as they are: PySpark puts its own in their place when it starts."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.getsignal(number) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

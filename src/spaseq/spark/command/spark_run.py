@@ -32,7 +32,7 @@ from spaseq.io.written import check_written
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.in_run import has_rules
-from spaseq.spark.command.background import MOMENT, Background, our_signals, show_tasks
+from spaseq.spark.command.background import MOMENT, Background, aside, show_tasks
 from spaseq.spark.command.executors import watched
 from spaseq.spark.command.micro_batches import MicroBatches
 from spaseq.spark.command.problems import kept_log
@@ -182,8 +182,10 @@ class SparkRun:
                 return ended
             work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="spaseq-")))
             with kept_log() as log:
-                with our_signals():
-                    spark = new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
+                # PySpark would put its own handler of Ctrl-C in place of that of the main thread.
+                spark = aside(
+                    lambda: new_session(self.master, {"spark.local.dir": str(work / "local")}, log=log)
+                )
                 stack.callback(spark.stop)
                 stack.enter_context(watched(spark, self._alarm if tell is silent else tell))
                 return self.run_in(spark, work, show, tell)

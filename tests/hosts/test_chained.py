@@ -103,6 +103,45 @@ def test_graphs_that_have_lost_their_watermark_are_refused_with_the_cure(
     told = sps.with_promises(rises).where("promise OR size(triples) > 0").select("promise", "time", "triples")
     sps.match(TWICE, {"R": told})
     sps.match(TWICE, {"R": rises.withColumn("promise", F.lit(False))})
+    with pytest.raises(InvalidArgument, match="has lost the watermark"):
+        sps.match(TWICE, {"R": told.drop("promise")})
+    with pytest.warns(UserWarning, match="were filtered"):
+        sps.match(TWICE, {"R": sps.with_promises(rises).where("size(triples) > 0")})
+
+
+def test_graphs_of_several_queries_are_not_one_stream(spark: SparkSession, tmp_path: Path) -> None:
+    """A promise of the faster query would make graphs of the slower one late."""
+    (tmp_path / "trades.nq").write_text(nquads(trades(9)), encoding="utf-8")
+    told = [
+        sps.with_promises(
+            sps.match(
+                QUERIES["build"], {"S1": sps.read_events(spark, tmp_path, streaming=True)}, partitions=2
+            )
+        )
+        for _ in range(2)
+    ]
+    plain = sps.read_events(spark, tmp_path, streaming=True).select("time", "triples", "promise")
+    for other in (told[1], plain):
+        with pytest.raises(InvalidArgument, match="declare a stream for each in the query"):
+            sps.match(TWICE, {"R": told[0].union(other)})
+    # Promises of one query, and those of streams that rows name, count for what they are meant for.
+    sps.match(TWICE, {"R": told[0].where("promise OR size(triples) > 0").union(told[0].where("promise"))})
+    names = [each.withColumn("stream", F.lit(f"{EX}rises")) for each in told]
+    sps.match(TWICE, names[0].union(names[1]))
+
+
+def test_graphs_that_come_from_several_streams_that_end(spark: SparkSession, tmp_path: Path) -> None:
+    """What they are made of has promises of its own, which are not those of the graphs."""
+    second = QUERIES["build"].replace("FROM STREAM S1", f"FROM STREAM S2 <{EX}more> FROM STREAM S1")
+    streams = {}
+    for name in ("S1", "S2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "trades.nq").write_text(nquads(trades(30)), encoding="utf-8")
+        read = sps.read_events(spark, tmp_path / name, streaming=True, finite=True)
+        streams[name] = read.where("promise OR size(triples) > 0")
+    rises = sps.match(second, streams, partitions=2)
+    found = rows(sps.match(TWICE, {"R": rises}, partitions=2), tmp_path / "points")
+    assert found == expected(tmp_path / "S1") != []
 
 
 def test_graphs_with_what_they_are_made_of_carry_their_watermark_too(

@@ -445,3 +445,16 @@ def test_options_of_streams_say_that_a_batch_does_not_need_them(spark: SparkSess
         ) as told:
             match(lateness="5s", on_late="skip")
         assert told[0].filename == __file__
+
+
+def test_options_that_a_query_or_its_input_does_not_need_say_so(events: DataFrame) -> None:
+    """Types are for variables, a syntax for serialised graphs."""
+    ask = SELECT.replace(SELECT[SELECT.index("SELECT") : SELECT.index("WITHIN")], "ASK ")
+    for query, more, reason in (
+        (ask, {"native": True}, "`native=`, the types of variables of SELECT: this query is ASK"),
+        (SELECT, {"format": "turtle"}, "`format=`, for graphs in a column `value`"),
+        (SELECT, {"timestamp_predicate": "urn:t"}, "`timestamp_predicate=`, for graphs"),
+    ):
+        with pytest.warns(UserWarning, match=f"without effect: {reason}") as told:
+            sps.match(query, {"S": events}, **more)
+        assert told[0].filename == __file__

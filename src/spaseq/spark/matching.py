@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -36,12 +35,12 @@ from spaseq.spark.shared_folder import Directory, SharedFolder, bad_policy
 from spaseq.spark.shuffle.routing import BUCKETS, bucket_places
 from spaseq.spark.sources.event_files import FileParts, clock_ticks, files_behind, parts_behind, ruled_rows
 from spaseq.spark.sources.frame_columns import FrameColumns, Told, event_columns_of, told_apart_by
+from spaseq.spark.sources.promised import GRAPHS, PROMISED, check_promises
 from spaseq.spark.spark_session import (
     ROCKSDB,
     STATE_STORE,
     lasting_plan,
     parallel_tasks,
-    plan_text,
     workers_like_us,
 )
 from spaseq.spark.stages.gpm_stage import MatchClock, MatchParts, MatchRows
@@ -95,6 +94,8 @@ class MatchOptions:
 
 _OF_STREAMS: Final = ("lateness", "stream_lag", "idle_after", "on_late", "close_after", "watermark_by")
 """Options that only streaming DataFrames need."""
+_OF_VALUES: Final = ("format", "timestamp_predicate")
+"""Options that only columns of serialised graphs need."""
 
 
 def match(
@@ -184,61 +185,21 @@ def match(
     columns = answer_columns(form, provenance=provenance, carried=bool(carry))
     queries = {compiled.name: compiled}
     answers = answers_of(queries, streams, knowledge, columns, options, RowForm(together=False))
-    _tell_unused(options, answers)
+    _tell_unused(
+        options, streams, answers, native=form.kind.upper() if native and form.kind != "select" else ""
+    )
     if form.kind == "construct" and answers.isStreaming:
         told = StructType([*columns.fields, StructField("promise", BooleanType())])
         rows = RowForm(together=False, promises=True)
-        answers = answers.alias(f"{_GRAPHS}{uuid.uuid4().hex[:8]}")
-        _promising[answers] = partial(answers_of, queries, streams, knowledge, told, options, rows)
+        name = f"{GRAPHS}{uuid.uuid4().hex[:8]}"
+        answers = answers.alias(name)
+        make = partial(answers_of, queries, streams, knowledge, told, options, rows)
+        _promising[answers] = lambda: make().alias(name + PROMISED)
     return as_native(answers, form, native, certain_types(compiled), provenance=provenance)
 
 
 _promising: WeakKeyDictionary[DataFrame, Callable[[], DataFrame]] = WeakKeyDictionary()
 """Streams of graphs that `match` has made, and what makes the same with promises of how far time has come."""
-
-
-_GRAPHS: Final = "spaseq_graphs_"
-"""How the names begin under which plans of Spark show such streams, whatever is done with them."""
-
-
-def _check_promises(stream: DataFrame, *, named: bool) -> None:
-    """Refuse or warn of rows that may have lost the promises that say when answers over them are certain.
-
-    Where rows are ``named`` each says which stream it belongs to, and a promise is one of that.
-    """
-    if not stream.isStreaming:
-        return
-    plan, kept = plan_text(stream), "promise" in FrameColumns(stream)
-    if not kept and _GRAPHS in plan:
-        raise InvalidArgument(
-            "the streaming DataFrame comes from graphs of CONSTRUCT, but it has lost the watermark that tells when answers over them are "
-            "certain; begin with sps.with_promises(graphs) in place of the graphs, keep its column `promise`, and let rows pass in which that "
-            "is true; a column `promise` that is false goes by the times of the graphs alone"
-        )
-    if not _FINITE.search(plan):
-        return
-    if not kept:
-        raise InvalidArgument(
-            "the streaming DataFrame comes from read_events(finite=True), but it has lost the column `promise`, whose last row says that the "
-            "stream has ended, without which the last answers do not come: keep that column"
-        )
-    if not named and len(_FINITE.findall(plan)) > 1:
-        raise InvalidArgument(
-            "the streaming DataFrame is made of several of read_events(finite=True), and the end of one would be that of all, so that what "
-            "the others still bring is late: give read_events a list of paths"
-        )
-    if _FILTER.search(plan):
-        warnings.warn(
-            "the streaming DataFrame comes from read_events(finite=True) and was filtered: the row that says that the stream has ended has "
-            "NULL in all columns but `promise`, and without it the last answers do not come; let it pass with "
-            '`.where("promise OR …")`',
-            stacklevel=6,
-        )
-
-
-_FINITE: Final = re.compile(r"StreamingRelation.*\bfinite=true\b")
-"""How Spark shows a stream of files that ends."""
-_FILTER: Final = re.compile(r"^\W*Filter (?!.*\bpromise\b)", re.MULTILINE)
 
 
 def with_promises(graphs: DataFrame) -> DataFrame:
@@ -280,7 +241,7 @@ def match_all(
         raise InvalidArgument("match_all needs at least one query")
     columns = all_answer_columns(provenance=known.provenance, carried=bool(known.carry))
     answers = answers_of(compiled, streams, knowledge, columns, known, RowForm(together=True))
-    _tell_unused(known, answers)
+    _tell_unused(known, streams, answers)
     return answers
 
 
@@ -354,15 +315,29 @@ def _given(streams: object) -> list[DataFrame | FileParts]:
     return [each for _, each in found if isinstance(each, (DataFrame, FileParts))]
 
 
-def _tell_unused(options: MatchOptions, answers: DataFrame) -> None:
-    """Warn of options that a finite input does not need: it is sorted as a whole."""
+def _tell_unused(options: MatchOptions, streams: Streams, answers: DataFrame, *, native: str = "") -> None:
+    """Warn of options without effect: some are for streams, values or variables only.
+
+    ``native`` is the form of a query whose answers have no variables, if their types were asked for.
+    """
     usual = MatchOptions()
-    given = [f"`{name}=`" for name in _OF_STREAMS if getattr(options, name) != getattr(usual, name)]
-    if given and not answers.isStreaming:
-        warnings.warn(
-            f"without effect: {', '.join(given)}; batch DataFrames are sorted as a whole, so nothing in them is late",
-            stacklevel=3,
-        )
+
+    def given(names: Sequence[str]) -> str:
+        changed = (name for name in names if getattr(options, name) != getattr(usual, name))
+        return ", ".join(f"`{name}=`" for name in changed)
+
+    told = []
+    # A finite input is sorted as a whole.
+    if not answers.isStreaming and (unused := given(_OF_STREAMS)):
+        told.append(f"{unused}; batch DataFrames are sorted as a whole, so nothing in them is late")
+    columns = [FrameColumns(each) for each in _given(streams) if isinstance(each, DataFrame)]
+    values = any("value" in each and "triples" not in each for each in columns)
+    if not values and (unused := given(_OF_VALUES)):
+        told.append(f"{unused}, for graphs in a column `value`: no DataFrame has one in place of `triples`")
+    if native:
+        told.append(f"`native=`, the types of variables of SELECT: this query is {native}")
+    for each in told:
+        warnings.warn(f"without effect: {each}", stacklevel=3)
 
 
 def _several(stream: object) -> Sequence[object]:
@@ -526,7 +501,7 @@ def _matched(
     if isinstance(streams, DataFrame):
         if "stream" not in FrameColumns(streams):
             raise InvalidArgument("one DataFrame for all streams needs a column `stream`")
-        _check_promises(streams, named=True)
+        check_promises(streams, named=True)
         numbers = named_streams(queries, job.streams)
         rows, syntax = event_columns_of(streams, _told(options), with_stream=True)
         frames = [rows.mapInArrow(MatchRows(sent, numbers, syntax), BLOCKS)]
@@ -549,7 +524,7 @@ def _matched(
             stream = with_promises(stream) if stream in _promising else stream
             if options.on_bad_input is not None:
                 stream = ruled_rows(stream, job.bad)
-            _check_promises(stream, named=False)
+            check_promises(stream, named=False)
             rows, syntax = event_columns_of(stream, _told(options), with_stream=False)
             frames.append(rows.mapInArrow(MatchRows(sent, numbers[name], syntax), BLOCKS))
     return reduce(DataFrame.unionAll, [*frames, *_clock(frames[0], job, sent, options)])

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from spaseq.engine.bookmarks import Bookmark
-from spaseq.errors import InvalidArgument
+from spaseq.errors import IncompatibleCheckpoint, InvalidArgument
 from spaseq.io.growing import Cut
 from spaseq.operators.saved_state import IncompatibleState
-from spaseq.spark.sources.data_source import RdfReader, SourceOptions
+from spaseq.spark.sources.data_source import RdfReader, RdfStreamReader, SourceOptions
 from spaseq.spark.sources.offsets import Offset
+from spaseq.spark.sources.splits import MissingInput
 from support.event_files import nquads
 from support.trades import trades
 
@@ -80,3 +81,52 @@ def test_what_is_neither_true_nor_false_is_refused() -> None:
     assert SourceOptions.of({"path": "x", "finite": "TRUE"}).finite
     with pytest.raises(InvalidArgument, match="`finite` is true or false, not `yes`"):
         SourceOptions.of({"path": "x", "finite": "yes"})
+
+
+@pytest.mark.parametrize("log", [False, True], ids=["offsets", "log"])
+@pytest.mark.parametrize("change", ["gone", "shorter", "other", "longer"])
+def test_a_micro_batch_is_repeated_only_over_the_files_it_was_planned_with(
+    tmp_path: Path, change: str, log: bool
+) -> None:
+    """A file that was changed before a restart would give fewer events than were promised, or others."""
+    file = tmp_path / "in" / "events.nq"
+    file.parent.mkdir()
+    file.write_text(nquads(trades(20)), encoding="utf-8")
+    logged = {"fileLog": str(tmp_path / "log")} if log else {}
+    given = SourceOptions.of({"path": str(file.parent), **logged})
+    reader = RdfStreamReader(given)
+    reader.prepareForTriggerAvailableNow()
+    begin = reader.initialOffset()
+    end = reader.latestOffset(begin, reader.getDefaultReadLimit())
+    size = file.stat().st_size
+    match change:
+        case "gone":
+            file.unlink()
+        case "shorter":
+            file.write_text(nquads(trades(9)), encoding="utf-8")
+        case "other":
+            file.write_text(nquads(trades(20, first=100)), encoding="utf-8")
+        case _:
+            file.write_text(nquads(trades(30)), encoding="utf-8")
+    again = RdfStreamReader(given)
+    if change == "longer":
+        (partition,) = again.partitions(begin, end)
+        assert [split.end for split in partition.splits] == [size]  # type: ignore[attr-defined]
+        return
+    kind = MissingInput if change == "gone" else IncompatibleCheckpoint
+    reason = "was there when the query was planned" if change == "gone" else "was changed since then"
+    with pytest.raises(kind, match=f"`{file}` .*{reason}"):
+        again.partitions(begin, end)
+
+
+def test_a_file_that_vanishes_in_a_micro_batch_is_told_as_such(tmp_path: Path) -> None:
+    """No event is passed over in silence."""
+    file = tmp_path / "events.nq"
+    file.write_text(nquads(trades(20)), encoding="utf-8")
+    reader = RdfStreamReader(SourceOptions.of({"path": str(tmp_path)}))
+    reader.prepareForTriggerAvailableNow()
+    begin = reader.initialOffset()
+    (partition,) = reader.partitions(begin, reader.latestOffset(begin, reader.getDefaultReadLimit()))
+    file.unlink()
+    with pytest.raises(MissingInput, match=f"`{file}` was there when the query was planned"):
+        list(reader.read(partition))

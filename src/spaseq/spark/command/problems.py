@@ -22,7 +22,7 @@ _SYSTEM: Final = re.compile(r"^\w+Error: \[Errno \d+\] (.*?)(?:: '([^']*)')?$", 
 _JAVA: Final = re.compile(r"^(?:Caused by)?: ([A-Za-z_][\w.$]*(?:Error|Exception))(?:: (.*))?$", re.MULTILINE)
 """What Java says, the cause of all last."""
 _FULL: Final = "No space left on device"
-_WRONG: Final = ("InvalidArgument", "IncompatibleState", "IncompatibleBlock")
+_WRONG: Final = ("InvalidArgument", "IncompatibleState", "IncompatibleBlock", "IncompatibleCheckpoint")
 """Errors that a user mends on the command line or by another checkpoint."""
 
 

@@ -33,7 +33,7 @@ from pyspark.sql.types import StructType
 from spaseq.engine.bookmarks import Bookmark
 from spaseq.engine.clocks import wall_microseconds
 from spaseq.engine.request import SETTLE
-from spaseq.errors import InvalidArgument
+from spaseq.errors import IncompatibleCheckpoint, InvalidArgument
 from spaseq.io.bad_input import BadInput
 from spaseq.io.cuts import cut_after
 from spaseq.io.growing import START, UNKNOWN, Cut, FileSpan, recounted
@@ -481,10 +481,14 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         """What lies between two offsets."""
         first, last = Offset.from_dict(start), Offset.from_dict(end)
         splits, lost = [], []
+        # The micro-batch was planned before the query was started again.
+        repeated = self._watch is None
         for path, (mark, before) in self._between(first, last).items():
             if mark.lost and (before is None or not before.lost):
                 lost.append(mark.loss)
             elif before is None or before.cut.byte != mark.cut.byte:
+                if repeated:
+                    _check_unchanged(mark)
                 splits.append(self._split(path, before, mark))
         tick = Tick(last.clock, last.began)
         tasks = [PartsPartition(task, tick=tick) for task in self.tasks(splits)]
@@ -537,6 +541,17 @@ class RdfStreamReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNo
         if self._watch is not None:
             self._watch.forget([mark.key])
         self._forgotten.add(mark.path)
+
+
+def _check_unchanged(mark: Bookmark) -> None:
+    """Refuse a file that is not the one of which a part was to be read: the part would lack events, or have others."""
+    place = place_of(mark.path)
+    with still_there(place):
+        changed = mark.changed(place) is not None
+    if changed:
+        raise IncompatibleCheckpoint(
+            f"`{mark.path}` was being read and was changed since then; bring it back as it was, or start again with another checkpoint"
+        )
 
 
 class ScheduledReader(_Reads, DataSourceStreamReader, SupportsTriggerAvailableNow):

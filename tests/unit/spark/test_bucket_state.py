@@ -64,7 +64,7 @@ class Store(dict[str, bytes]):
 
 
 class Stream:
-    """One bucket of one query, fed micro-batch by micro-batch."""
+    """All buckets of one query, usually one, fed micro-batch by micro-batch."""
 
     def __init__(
         self,
@@ -72,15 +72,18 @@ class Stream:
         window: str = "WITHIN 30 SECONDS SLIDING",
         partition: str = "",
         copies: int = 1,
+        buckets: int = 1,
         **job: object,
     ) -> None:
         gpms = " ".join(text for name, text in GPMS.items() if name in seq)
         text = QUERY.format(seq=seq, window=window, partition=partition, gpms=gpms)
         query = compile_query(text)
-        tasks, streams = make_tasks({f"q{i}": query for i in range(copies)}, 1, streaming=True)
-        self.job = Job("test", tasks, streams, 1, bad=BadPolicy("skip"), places=(0,), **job)  # type: ignore[arg-type]
+        tasks, streams = make_tasks({f"q{i}": query for i in range(copies)}, buckets, streaming=True)
+        places = tuple(range(buckets))
+        self.job = Job("test", tasks, streams, buckets, bad=BadPolicy("skip"), places=places, **job)  # type: ignore[arg-type]
         self.mapper = Mapper(self.job)
-        self.store = Store()
+        self.stores = [Store() for _ in places]
+        self.store = self.stores[0]
         self.late = 0
 
     def batch(self, events: list[tuple[int, str, str, str]]) -> EventBatch:
@@ -108,22 +111,24 @@ class Stream:
         """The answers of one micro-batch; ``cold`` as if another process took over."""
         if cold:
             bucket_state._warm = bucket_state._Warm()
-        given = BucketInput()
+        given = [BucketInput() for _ in self.stores]
         if events:
             batch = self.batch(events)
             arrivals = np.arange(len(events), dtype=np.int64)
-            for query, _, _, block in self.mapper.blocks(batch, arrivals, ""):
-                given.blocks.setdefault(query, []).append(block)
-            given.progress.see(STREAM, max(time for time, _, _, _ in events))
-        if end:
-            given.progress.promise(STREAM, 2**63 - 1)
-        work = Work(self.job, 0, BucketState(self.job, 0, self.store), TaskPlace())
-        for found in work.run(given, RowForm(together=False), BadEvents(BadPolicy("skip"), "")):
-            table = pa.Table.from_batches([found]).cast(
-                pa.schema([pa.field(f.name, f.type) for f in found.schema])
-            )
-            yield from (tuple(row.values()) for row in table.to_pylist())
-        self.late += sum(work.late)
+            for query, bucket, _, block in self.mapper.blocks(batch, arrivals, ""):
+                given[bucket].blocks.setdefault(query, []).append(block)
+            for each in given:
+                each.progress.see(STREAM, max(time for time, _, _, _ in events))
+        for bucket, (own, store) in enumerate(zip(given, self.stores, strict=True)):
+            if end:
+                own.progress.promise(STREAM, 2**63 - 1)
+            work = Work(self.job, bucket, BucketState(self.job, bucket, store), TaskPlace())
+            for found in work.run(own, RowForm(together=False), BadEvents(BadPolicy("skip"), "")):
+                table = pa.Table.from_batches([found]).cast(
+                    pa.schema([pa.field(f.name, f.type) for f in found.schema])
+                )
+                yield from (tuple(row.values()) for row in table.to_pylist())
+            self.late += sum(work.late)
 
 
 def random_events(seed: int, count: int, keys: int) -> list[tuple[int, str, str, str]]:
@@ -448,3 +453,12 @@ def test_a_run_takes_few_bytes_and_what_is_kept_is_counted() -> None:
     assert [(each["warm"], each["cold"]) for each in told] == [(1, 0), (0, 1)]
     assert told[0]["live_runs"] >= count
     assert 0 < told[0]["state_bytes"] / count <= 120
+
+
+def test_a_late_event_takes_no_instants_of_other_keys_along() -> None:
+    """A bucket hears of the instants of all keys in one block, and the first of them may be late."""
+    for events, count in (([(2, "a", "k2", "1")], 1), ([(2, "a", "k2", "1"), (5, "a", "k2", "1")], 0)):
+        stream = Stream("A , B", buckets=4)
+        found = list(stream.feed([(4, "a", "k1", "1")]))
+        found += [*stream.feed(events), *stream.feed([(10, "b", "k1", "2")]), *stream.feed([], end=True)]
+        assert len(found) == count

@@ -160,7 +160,8 @@ class Work:
                 "the files have changed while they were read: there are events before those that were read last; "
                 "start again with a new checkpoint"
             )
-        return rest or replace(block.take(np.zeros(0, np.intp)), ticks=())
+        # What is left may be instants alone.
+        return replace(block.take(np.zeros(0, np.intp)), ticks=()) if rest is None else rest
 
     def _judge(self, clocks: list[Block], passed: list[int], bad: BadEvents) -> None:
         """Count the events that came after the watermark of a query had passed them; the policy says what becomes of them.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -133,3 +135,34 @@ def test_what_spark_left_before_it_planned_anything_is_forgotten(
     path.write_text("v1")
     RunFolder(tmp_path / "points", {}).forget_unplanned()
     assert path.exists() == stays
+
+
+@pytest.mark.parametrize("before", [False, True], ids=["this release", "an earlier one"])
+def test_files_that_are_followed_under_relative_paths_are_found_again_or_refused(
+    request_of: RunRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: bool
+) -> None:
+    """In another directory all of them would be new, and be read again."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+        for name in ("in.nq", "kb.ttl", "out.jsonl"):
+            shutil.copy(tmp_path / name, folder / name)
+    monkeypatch.chdir(here)
+    followed = replace(request_of, follow=True)
+    begun(followed)
+    if before:
+        known = json.loads(Path("points/run.json").read_text())
+        del known["working directory"]
+        Path("points/run.json").write_text(json.dumps(known))
+    SparkRun(followed)._held.close()
+    shutil.copytree(here / "points", there / "points")
+    monkeypatch.chdir(there)
+    if before:
+        SparkRun(followed)._held.close()
+        return
+    with pytest.raises(IncompatibleCheckpoint, match=f"working directory was `{here}` and is `{there}`"):
+        SparkRun(followed)
+    absolute = replace(followed, streams=(("S", str(there / "in.nq")),), checkpoint=Path("others"))
+    begun_at = SparkRun(absolute)
+    assert "working directory" not in begun_at.identity()
+    begun_at._held.close()

@@ -22,6 +22,8 @@ from spaseq.model.packing import LARGEST, Damaged, reading, whole_number
 VERSION: Final = 1
 SPARK: Final = "spark"
 """Where Spark keeps its own checkpoint."""
+DIRECTORY: Final = "working directory"
+"""The part of what a run is that matters where files are followed under relative paths."""
 SCHEDULE: Final = "schedule.json"
 _RECORD: Final = "output"
 
@@ -66,7 +68,9 @@ class RunFolder:
         if (folder / SPARK_FILE).exists():
             with self.taking_up(SPARK_FILE):
                 self._known = dict(json.loads((folder / SPARK_FILE).read_text("utf-8")))
-            check_identity(folder, self._known, self._identity)
+            # Earlier releases did not note the directory.
+            before = {DIRECTORY: self._identity.get(DIRECTORY), **self._known}
+            check_identity(folder, before, self._identity)
         self._record = self._load()
 
     @property

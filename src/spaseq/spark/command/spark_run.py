@@ -36,7 +36,7 @@ from spaseq.spark.command.background import MOMENT, Background, aside, show_task
 from spaseq.spark.command.executors import watched
 from spaseq.spark.command.micro_batches import MicroBatches
 from spaseq.spark.command.problems import kept_log
-from spaseq.spark.command.run_folder import Record, RunFolder
+from spaseq.spark.command.run_folder import DIRECTORY, Record, RunFolder
 from spaseq.spark.command.run_output import ANSWERS, BAD, COUNTS, Writing
 from spaseq.spark.matching import MatchOptions, answers_of, match_all
 from spaseq.spark.output.answer_files import match_of
@@ -46,7 +46,7 @@ from spaseq.spark.schemas import all_answer_columns
 from spaseq.spark.shared_folder import BadPolicy, SharedFolder, bad_policy
 from spaseq.spark.sources.event_files import EventFiles, FileParts, parts_now, read_events
 from spaseq.spark.spark_session import check_java, check_master, is_one_process, new_session, parallel_tasks
-from spaseq.stores import Place, StorePath, for_spark
+from spaseq.stores import Place, StorePath, for_spark, place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,8 +103,13 @@ class SparkRun:
     def identity(self) -> dict[str, object]:
         """What two parts of one run must agree on."""
         files = [(iri, source.path) for iri, sources in self.sources.items() for source in sources]
-        given = [list(item) for item in self.request.streams]
-        return self.request.identity(given if self.request.follow else files_identity(files), self.format)
+        if not self.request.follow:
+            return self.request.identity(files_identity(files), self.format)
+        found = self.request.identity([list(item) for item in self.request.streams], self.format)
+        # How far files were read is noted by their absolute paths: elsewhere all of them would be new, and be read again.
+        places = [place_of(path) for paths in self.inputs.values() for path in paths]
+        relative = any(place.absolute() != place for place in places)
+        return {**found, DIRECTORY: str(Path.cwd())} if relative else found
 
     def _ended(self) -> RunReport | None:
         """How the run ended, if its checkpoint says that it had."""

@@ -158,7 +158,7 @@ class _Maker(Maker):
         if kind == 0 and not step:
             return Landmark(self.instant())
         if kind == 1 and not step:
-            return Interval(self.instant(), self.instant())
+            return Interval(*sorted((self.instant(), self.instant())))
         unit = self.one_of(tuple(Unit)) if counts else Unit.TIME
         size = self.number(1)
         advance = self.one_of((size, self.number(1))) if step else None

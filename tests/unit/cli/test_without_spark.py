@@ -105,7 +105,7 @@ def test_spark_is_an_extra_and_set_up_installs_it() -> None:
         "pandas",
     }
     setup = (ROOT / "scripts" / "setup.sh").read_text(encoding="utf-8")
-    assert "'.[dev,spark,rdflib]'" in setup
+    assert "'.[dev,spark,rdflib,hdfs]'" in setup
 
 
 def test_only_small_files_are_told_that_they_need_no_spark(tmp_path: Path) -> None:

@@ -155,7 +155,9 @@ class ViewBuilder:
         """The view of a whole pattern."""
         if self._query.named_graphs is not None:
             pattern = with_listed_graphs(pattern, self._query.named_graphs)
-        return self._view(outside_graphs(pattern, self._knowledge.names, self._windows), self._default)
+        found = self._view(outside_graphs(pattern, self._knowledge.names, self._windows), self._default)
+        # SELECT leaves out the blank nodes of WHERE by itself; without it they would tell equal solutions apart.
+        return _hiding(found, [name for name in found.names if Var(name).hidden])
 
     def surroundings(self, source: ActiveGraph) -> EvaluationScope:
         """What a pattern over an active graph is evaluated in."""
@@ -281,11 +283,7 @@ class ViewBuilder:
 
     def _shown(self, found: View) -> View:
         """The rows without what stands between the steps of paths."""
-        hidden = [name for name in found.names if name.startswith(_HIDDEN) and name != TRACE]
-        if hidden:
-            kept = [name for name in found.names if name not in hidden]
-            found = ProjectView(found, dict(zip(kept, kept, strict=True)))
-        return found
+        return _hiding(found, [name for name in found.names if name.startswith(_HIDDEN) and name != TRACE])
 
     def _operands(self, pattern: Pattern, source: ActiveGraph) -> list[View]:
         """The views that a pattern joins: those of its triple patterns, or else its own."""
@@ -582,6 +580,12 @@ class ViewBuilder:
         if any(isinstance(part, Graph) for part in parts(inner)):
             raise _NotFollowed("a window inside a background graph")
         return self._background(pattern)
+
+
+def _hiding(found: View, hidden: Sequence[str]) -> View:
+    """The rows of a view without some columns."""
+    kept = [name for name in found.names if name not in hidden]
+    return ProjectView(found, dict(zip(kept, kept, strict=True))) if hidden else found
 
 
 _HIDDEN = "#"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import assert_never
@@ -151,13 +151,13 @@ class ViewBuilder:
     def _count(self) -> int:
         return len(self._query.windows)
 
-    def build(self, pattern: Pattern) -> View:
-        """The view of a whole pattern."""
+    def build(self, pattern: Pattern, read: Collection[str] = ()) -> View:
+        """The view of a whole pattern; ``read`` are the variables that are needed of its rows though no solution has them."""
         if self._query.named_graphs is not None:
             pattern = with_listed_graphs(pattern, self._query.named_graphs)
         found = self._view(outside_graphs(pattern, self._knowledge.names, self._windows), self._default)
         # SELECT leaves out the blank nodes of WHERE by itself; without it they would tell equal solutions apart.
-        return _hiding(found, [name for name in found.names if Var(name).hidden])
+        return _hiding(found, [name for name in found.names if Var(name).hidden and name not in read])
 
     def surroundings(self, source: ActiveGraph) -> EvaluationScope:
         """What a pattern over an active graph is evaluated in."""

@@ -10,7 +10,7 @@ import numpy as np
 from spaseq.algebra.by_place import EVERYTHING
 from spaseq.algebra.event_patterns import Consumption, declared_events
 from spaseq.algebra.functions import is_volatile
-from spaseq.algebra.scope import lowered, pattern_expressions, visible
+from spaseq.algebra.scope import expression_variables, lowered, pattern_expressions, visible
 from spaseq.algebra.total_order import settled
 from spaseq.algebra.windows import Emission, WindowQuery
 from spaseq.columnar.keeping import Keeper
@@ -67,7 +67,8 @@ class ContinuousQuery(Keeper):
             query, dictionary, knowledge, incremental=incremental, tells_events=self.tells_events
         )
         inner, operators = outer_operators(query.form, settled(query.pattern))
-        self._view = builder.build(inner)
+        keys = (key for each in operators for key in pattern_expressions(each))
+        self._view = builder.build(inner, frozenset[str]().union(*map(expression_variables, keys)))
         self.anew = tuple(builder.anew)
         self._contents, self._live, self._matches = builder.contents, builder.live, builder.matches
         results = tuple(variable.name for variable in visible(query.pattern))

@@ -84,17 +84,21 @@ def window_inputs(query: WindowQuery) -> tuple[Input | EventInput, ...]:
         Input(stream) for stream in dict.fromkeys(window.stream for window in query.windows)
     ]
     found += [Input(window.stream, EVERYTHING) for window in query.windows if counts_triples(window)]
-    found += [source for _, source in window_triples(query.pattern, query.default_windows, query)]
+    return tuple(dict.fromkeys([*found, *_read_inputs(query)]))
+
+
+def _read_inputs(query: WindowQuery) -> Iterator[Input | EventInput]:
+    """What patterns read, and what MATCH names."""
+    yield from (source for _, source in window_triples(query.pattern, query.default_windows, query))
     listed = with_listed_events(query)
-    found += [source for each in matches(listed) for source in event_inputs(each, listed)]
-    return tuple(dict.fromkeys(found))
+    for each in matches(listed):
+        yield from event_inputs(each, listed)
 
 
 def counted_inputs(query: WindowQuery) -> frozenset[Input]:
     """Those of which only the number of an event's triples matters: no pattern reads them."""
-    read = {source for _, source in window_triples(query.pattern, query.default_windows, query)}
     counted = (Input(window.stream, EVERYTHING) for window in query.windows if counts_triples(window))
-    return frozenset(counted) - read
+    return frozenset(counted) - frozenset(_read_inputs(query))
 
 
 def matches(query: WindowQuery) -> tuple[EventMatch, ...]:

@@ -83,8 +83,12 @@ class Choices:
             return int(when.min())
         names = [name for name in above.key if name in self._right_names]
         mine, theirs = keys_of(made.matrix(names)), keys_of(above.asked.matrix(names))
-        reached = (mine[:, None] == theirs) & (when[:, None] < above.asked.end)
-        return int(above.asked.end[reached.any(axis=0)].min(initial=LAST)) - 1
+        order = np.lexsort((when, mine))
+        first = np.flatnonzero(np.diff(mine[order], prepend=mine[order[0]] - 1))
+        known, earliest = mine[order[first]], when[order[first]]
+        place = np.minimum(np.searchsorted(known, theirs), len(known) - 1)
+        reached = (known[place] == theirs) & (earliest[place] < above.asked.end)
+        return int(above.asked.end[reached].min(initial=LAST)) - 1
 
     def without(self, gone: Gone) -> IntervalRows:
         """Drop what is gone; the right rows that have lost all their partners, and are dropped too."""

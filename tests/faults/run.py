@@ -12,7 +12,6 @@ import argparse
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import subprocess
@@ -34,14 +33,33 @@ from support.processes import SPASEQ, Process, environment
 
 EX = "http://ex.org/"
 QUERIES = {
-    "by key, negation": "SELECT ?k ?v ?w WITHIN 20 SECONDS FROM STREAM S <http://ex.org/s> WHERE { SEQ (A ; B ; C!)",
-    "instants of all": "SELECT ?k ?v ?w WITHIN 20 SECONDS SLIDING FROM STREAM S <http://ex.org/s> WHERE { SEQ (A , B)",
-    "sliding": "SELECT ?k ?v ?w WITHIN 5 SECONDS SLIDING FROM STREAM S <http://ex.org/s> WHERE { SEQ (A ; B)",
+    "by key, negation": (
+        "spaseq",
+        """SELECT ?k ?v ?w WITHIN 20 SECONDS FROM STREAM s <http://ex.org/s> WHERE { SEQ (A ; B ; C!)
+        DEFINE GPM A ON s { ?k :a ?v } DEFINE GPM B ON s { ?k :b ?w } DEFINE GPM C ON s { ?k :c ?x } }""",
+    ),
+    "instants of all": (
+        "spaseq",
+        """SELECT ?k ?v ?w WITHIN 20 SECONDS SLIDING FROM STREAM s <http://ex.org/s> WHERE { SEQ (A , B)
+        DEFINE GPM A ON s { ?k :a ?v } DEFINE GPM B ON s { ?k :b ?w } }""",
+    ),
+    "sliding": (
+        "spaseq",
+        """SELECT ?k ?v ?w WITHIN 5 SECONDS SLIDING FROM STREAM s <http://ex.org/s> WHERE { SEQ (A ; B)
+        DEFINE GPM A ON s { ?k :a ?v } DEFINE GPM B ON s { ?k :b ?w } }""",
+    ),
+    "windows": (
+        "rspql",
+        """REGISTER ISTREAM <answers> AS SELECT ?k (SUM(?v) AS ?sum) (COUNT(?x) AS ?n)
+        FROM NAMED WINDOW <w> ON :s [RANGE 4 STEP 1] WHERE { WINDOW <w> { ?k :a ?v OPTIONAL { ?k :c ?x } } } GROUP BY ?k""",
+    ),
+    "intervals": (
+        "epsparql",
+        """PREFIX xsd: <http://www.w3.org/2001/XMLSchema#> SELECT ?k ?v ?w ?x WHERE { { ?k :a ?v } SEQ { ?k :b ?w } OPTIONAL { ?k :c ?x }
+        FILTER(getDURATION() < "PT2S"^^xsd:duration) }""",
+    ),
 }
-GPMS = {
-    name: f"DEFINE GPM {name} ON S {{ ?k :{name.lower()} ?{of} }}"
-    for name, of in zip("ABC", "vwx", strict=True)
-}
+"""A language and a text each, for the three operators with state."""
 FILES = 4
 SETTINGS = (
     "part_bytes_least=20000,scheduled_part_bytes=40000,micro_batch_bytes=40000,part_runs=16,segment_tails=2"
@@ -92,7 +110,7 @@ class Trial:
     ) -> Process:
         """The command, on the cluster unless another master is named."""
         chosen = master or (self.cluster.url if self.cluster else "local[2]")
-        arguments = ["run", "query.spaseq", "--engine", "spark", "--master", chosen, "--stream", "S=in"]
+        arguments = ["run", _query(self.folder), "--engine", "spark", "--master", chosen, "--stream", "s=in"]
         where = ["--output", output, "--quarantine", f"{output}.bad", "--quiet", *more]
         known = environment()["PYTHONPATH"]
         told = {
@@ -357,8 +375,8 @@ FAULTS: dict[str, tuple[Callable[[Trial], tuple[str, str]], bool]] = {
 
 def write_input(folder: Path, query: str, events: int) -> None:
     """A query and some files of events."""
-    used = [text for name, text in GPMS.items() if re.search(rf"\b{name}\b", query.rpartition("SEQ")[2])]
-    (folder / "query.spaseq").write_text("\n".join(["PREFIX : <http://ex.org/>", query, *used, "}"]))
+    language, text = QUERIES[query]
+    (folder / f"query.{language}").write_text(f"PREFIX : <http://ex.org/>\n{text}\n")
     (folder / "in").mkdir()
     chance, instant = random.Random(7), 0
     for number in range(FILES):
@@ -371,6 +389,11 @@ def write_input(folder: Path, query: str, events: int) -> None:
             )
             made.append(GraphEvent(EX + "s", instant, frozenset({triple})))
         (folder / "in" / f"{number}.nq").write_text(nquads(made, first=events // FILES * number))
+
+
+def _query(folder: Path) -> str:
+    """The name of the file with the query."""
+    return next(folder.glob("query.*")).name
 
 
 def trials(given: argparse.Namespace, folder: Path, cluster: Cluster | None) -> Iterator[Verdict]:
@@ -389,14 +412,14 @@ def trials(given: argparse.Namespace, folder: Path, cluster: Cluster | None) -> 
         if query not in inputs:
             place = folder / f"input{len(inputs)}"
             place.mkdir()
-            write_input(place, QUERIES[query], given.events)
+            write_input(place, query, given.events)
             arguments = [
                 "run",
-                "query.spaseq",
+                _query(place),
                 "--engine",
                 "local",
                 "--stream",
-                "S=in",
+                "s=in",
                 "--output",
                 "expected",
                 "--quiet",

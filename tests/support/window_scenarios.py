@@ -370,6 +370,8 @@ class Drawing:
         ]
         if self.paths:
             shapes += ["?x :p+ ?y", "?x (:p|^:q)* ?y", "?x :p/:q ?v", "?x :p? ?y", "?x !:p ?v"]
+        if self.paths and not self.portable:  # a store has these once, or not at terms that it does not have
+            shapes += ["?x (:p|:q) ?v", "?x (:p|^:q)/:p ?y", "?x !(:p|^:q) ?y", ":k1 :p* ?y", "?x :q? :k2"]
         return self.pick(shapes)
 
     def extra(self) -> str:

@@ -38,6 +38,7 @@ from spaseq.algebra.patterns import (
 from spaseq.algebra.scope import expression_variables, in_scope, lowered, mentioned, sub_patterns, visible
 from spaseq.reference.lexical import AGGREGATE, LEXICAL, VALUE, preserve
 from spaseq.reference.numbers import computed, functions, sizes, total
+from spaseq.reference.paths import written_out
 
 Solution: TypeAlias = dict[str, Term]
 Knowledge: TypeAlias = Mapping[str, Iterable[Triple]]
@@ -97,7 +98,7 @@ def _found(
     query: Callable[[Pattern], str],
     own: Mapping[str, Function] = NO_FUNCTIONS,
 ) -> list[Solution]:
-    pattern = _by_itself(pattern)
+    pattern = _by_itself(written_out(pattern))
     graphs = [(None, list(triples)), *((NamedNode(name), list(graph)) for name, graph in knowledge.items())]
     preserved = preserve(pattern, wrap)
     raw = preserved != pattern or any(wrap(t) != t for _, graph in graphs for triple in graph for t in triple)

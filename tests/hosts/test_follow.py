@@ -89,6 +89,18 @@ def test_growing_files_are_read_on_and_time_goes_by_the_streams_that_speak(tmp_p
     assert "give new data a new name" in follow.bad()[1]
 
 
+def test_a_run_ends_when_its_queries_have_all_their_answers(tmp_path: Path) -> None:
+    """As many as LIMIT says."""
+    (tmp_path / "query.epsparql").write_text(f"SELECT ?v {{ ?k <{EX}a> ?v }} LIMIT 2")
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "a.nq").write_text(nquads([event("s", second) for second in (10, 20, 30, 40)]))
+    given = ["--stream", "S=s", "--follow", "--settle", "100ms", "--engine", "spark", "--master", "local[1]"]
+    with Process([*SPASEQ, "run", "query.epsparql", *given], folder=tmp_path) as process:
+        assert process.end() == 0, process.err
+        lines = process.out.splitlines()
+    assert [json.loads(line)["time"][14:19] for line in lines] == ["00:10", "00:20"]
+
+
 def _taken(folder: Path) -> list[tuple[str, int]]:
     """How many events of every file the micro-batches that have ended took, by their lines."""
     from spaseq.spark.sources.offsets import FileLog, Offset

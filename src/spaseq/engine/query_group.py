@@ -72,7 +72,7 @@ class QueryRun:
     @property
     def finished(self) -> bool:
         """True if no event can change the answer any more."""
-        return self.query.form.once and self.machine.answered
+        return self.machine.answered
 
     def step(self, portion: Portion, seen: dict[bytes, Seen] | None = None) -> Iterator[Answers]:
         """The answers that are certain after some more events, after every slice of work.

@@ -47,6 +47,8 @@ class ResultForm:
     """True if it is answered again and again: then its operator alone decides what is reported, and when."""
     lasting: bool = False
     """True if its graphs hold for an interval: as events they have two ends, where others have a timestamp."""
+    most: int | None = None
+    """After so many rows the query ends; None if nothing counts all of them."""
 
     @property
     def compares(self) -> bool:
@@ -57,3 +59,7 @@ class ResultForm:
     def once(self) -> bool:
         """True if there is one answer, after which nothing more can come: an ASK that is not continuous."""
         return self.kind == "ask" and not self.continuous
+
+    def complete(self, answers: int) -> bool:
+        """True if nothing can come after so many answers."""
+        return (self.once and answers > 0) or (self.most is not None and answers >= self.most)

@@ -114,7 +114,10 @@ class Machine:
         """Answers of an instant that is not over, where DISTINCT or ASK must still choose."""
         self.mapped: dict[str, int] = {}
         """How many mappings each GPM has had."""
-        self.answered = False
+        self.answered = program.query.form.complete(0)
+        """Whether nothing more can come."""
+        self._counted = 0
+        """How many answers became certain, if a query ends after some number of them."""
         self._made = 0
         self.numbering = Numbering() if self.events.with_digests else None
         """Numbers equal matches, which is part of their identity; None if identities are not asked for."""
@@ -221,6 +224,8 @@ class Machine:
         """The answers that no later event can change; DISTINCT and ASK choose when an instant is over."""
         form = self.program.query.form
         if not form.compares:
+            self._counted += 0 if form.most is None else len(answers)
+            self.answered = form.complete(self._counted)
             return answers
         if len(answers):
             self.held.add(answers)
@@ -233,7 +238,7 @@ class Machine:
         if form.once and self.answered:
             return ready.take(np.zeros(len(ready), np.bool_))
         chosen = self._chosen(ready)
-        self.answered = self.answered or (form.once and len(chosen) > 0)
+        self.answered = self.answered or form.complete(len(chosen))
         return chosen
 
     def _chosen(self, answers: Answers | None) -> Answers:
@@ -291,7 +296,12 @@ class Machine:
             return None
         numbering = self.numbering or Numbering()
         state = State(
-            {"answered": self.answered, "instant": numbering.instant, "any": own is not None},
+            {
+                "answered": self.answered,
+                "counted": self._counted,
+                "instant": numbering.instant,
+                "any": own is not None,
+            },
             {
                 "numbering.keys": np.frombuffer(b"".join(numbering.counts), np.uint8).reshape(-1, 32),
                 "numbering.counts": np.array(list(numbering.counts.values()), np.int64),
@@ -317,6 +327,8 @@ class Machine:
         generation = self.dictionary.generation
         self.held.load(last.part("held"), self.program, sizes, generation, ranked=False)
         self.answered = bool(last.facts["answered"])
+        if "counted" in last.facts:  # earlier releases did not count
+            self._counted = whole_number(last.facts, "counted", 0, LARGEST)
         check_arrays(last.arrays, _NUMBERING_FIELDS, {})
         if self.numbering is not None:
             self.numbering.instant = whole_number(last.facts, "instant", LONG.min, LONG.max + 1)

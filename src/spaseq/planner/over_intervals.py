@@ -215,7 +215,7 @@ def _form(query: IntervalQuery) -> ResultForm:
     if isinstance(asked.form, SelectForm):
         limited = asked.limit is not None or asked.offset > 0
         names = tuple(item.variable.name for item in asked.form.items)
-        return ResultForm("select", names, distinct=asked.distinct and not limited)
+        return ResultForm("select", names, distinct=asked.distinct and not limited, most=asked.limit)
     return ResultForm("ask")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -254,3 +255,37 @@ def test_a_sequence_of_equal_prices_with_one_start_is_one_solution() -> None:
     query = "SELECT ?a ?b ?c { { ?x :p ?a } SEQ { ?x :p ?b } SEQ { ?x :p ?c } FILTER(?b < ?a && ?c > ?a) }"
     assert len(answers(query, *facts)) == 1
     assert len(answers("SELECT ?a ?b { { ?x :p ?a } SEQ { ?x :p ?b } FILTER(?b < ?a) }", *facts)) == 2
+
+
+def facts(read: list[int]) -> Iterator[spaseq.Event]:
+    """Many facts, one a second; notes those that were taken."""
+    for second in range(20_000):
+        read.append(second)
+        yield spaseq.Event("any", 1_000_000 * second, f"<urn:a> <urn:p> {second} .", format="turtle")
+
+
+@pytest.mark.parametrize("distinct", ["", "DISTINCT"])
+@pytest.mark.parametrize("limits", ["LIMIT 3 OFFSET 2", "LIMIT 0"])
+def test_a_query_ends_after_as_many_answers_as_it_asks_for(distinct: str, limits: str) -> None:
+    """The rest of the input is not read."""
+    read: list[int] = []
+    query = spaseq.compile(f"SELECT {distinct} ?v {{ ?s <urn:p> ?v }} {limits}", language="epsparql")
+    found = [match.bindings["v"] for match in spaseq.run(query, {"any": facts(read)})]
+    assert found == ([Literal(2), Literal(3), Literal(4)] if limits != "LIMIT 0" else [])
+    assert 0 < len(read) < 20_000
+
+
+def test_a_query_that_ended_keeps_nothing_more() -> None:
+    """Nor after a snapshot."""
+    text = "SELECT ?v { { ?s <urn:p> ?u } SEQ { ?s <urn:p> ?v } } LIMIT 2"
+    query = spaseq.compile(text, language="epsparql")
+    engine = spaseq.Engine(query)
+    events = facts([])
+    found = engine.push([next(events), next(events)])
+    engine = spaseq.Engine.restore(query, engine.snapshot())
+    found += engine.push(next(events))
+    kept = engine.metrics.runs
+    engine = spaseq.Engine.restore(query, engine.snapshot())
+    found += engine.push([next(events) for _ in range(100)])
+    assert len(found) == 2
+    assert engine.metrics.runs <= kept

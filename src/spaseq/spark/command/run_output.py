@@ -161,7 +161,7 @@ class Writing:
 
     @property
     def answered(self) -> bool:
-        """True if all queries are ASK and have their answer; rules never have all of theirs."""
+        """True if nothing more can come of any query; rules never have all of their answers."""
         return self._rules is None and all(
-            q.query.form.once and self.record.matches.get(n) for n, q in self._names.items()
+            q.query.form.complete(self.record.matches.get(n, 0)) for n, q in self._names.items()
         )

@@ -458,3 +458,28 @@ def test_options_that_a_query_or_its_input_does_not_need_say_so(events: DataFram
         with pytest.warns(UserWarning, match=f"without effect: {reason}") as told:
             sps.match(query, {"S": events}, **more)
         assert told[0].filename == __file__
+
+
+def test_a_query_without_streams_reads_what_it_is_given_under_any_names(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """As in process; endless streams of one watermark would make each other late."""
+    query = spaseq.compile(
+        "PREFIX : <http://ex.org/> SELECT ?k ?v ?w { { ?k :a ?v } SEQ { ?k :b ?w } }", "epsparql"
+    )
+    (tmp_path / "streams").mkdir()
+    for number, name in enumerate(("a", "b", "a", "b")):
+        graph, time = f"<urn:{number}>", f'"{number}"^^<http://www.w3.org/2001/XMLSchema#integer>'
+        text = f"<urn:k> <http://ex.org/{name}> {time} {graph} .\n{graph} <http://www.w3.org/ns/prov#generatedAtTime> {time} .\n"
+        with (tmp_path / f"streams/{name}.nq").open("a", encoding="utf-8") as file:
+            file.write(text)
+    paths = {name: tmp_path / f"streams/{name}.nq" for name in "ab"}
+    found = sps.match(query, {name: sps.read_events(spark, path) for name, path in paths.items()})
+    expected = spaseq.run(query, {name: str(path) for name, path in paths.items()})
+    assert sorted((row.v, row.w) for row in found.collect()) == sorted(
+        (str(match.bindings["v"]), str(match.bindings["w"])) for match in expected
+    )
+    assert found.count() == 3
+    endless = {name: sps.read_events(spark, path, streaming=True) for name, path in paths.items()}
+    with pytest.raises(InvalidArgument, match="give one streaming DataFrame; read_events takes a list"):
+        sps.match(query, endless)

@@ -186,13 +186,26 @@ def named_streams(queries: Mapping[str, CompiledQuery], streams: tuple[str, ...]
 
 
 def stream_numbers(
-    queries: Mapping[str, CompiledQuery], streams: tuple[str, ...], given: Iterable[str]
+    queries: Mapping[str, CompiledQuery],
+    streams: tuple[str, ...],
+    given: Iterable[str],
+    *,
+    streaming: bool = False,
 ) -> dict[str, int]:
-    """For every given stream, named by alias or IRI, its number; each must be given, and once."""
+    """For every given stream, named by alias or IRI, its number; each must be given, and once.
+
+    A query that declares no streams reads whatever it is given, under any names; of endless streams it takes one, as it would
+    have one watermark for all.
+    """
     named = [NamedQuery(name, query) for name, query in queries.items()]
     numbers: dict[str, int] = {}
     for iri, names in resolve_streams(named, [(name, name) for name in given]).items():
-        if len(names) > 1:
+        if len(names) > 1 and iri != EVERY_STREAM:
             raise InvalidArgument(f"the stream <{iri}> is given twice, as `{names[0]}` and as `{names[1]}`")
-        numbers[names[0]] = streams.index(iri)
+        if len(names) > 1 and streaming:
+            raise InvalidArgument(
+                f"a query that declares no streams has one watermark for all it reads, and `{names[0]}` and `{names[1]}` would make "
+                "each other late: give one streaming DataFrame; read_events takes a list of paths"
+            )
+        numbers |= dict.fromkeys(names, streams.index(iri))
     return numbers

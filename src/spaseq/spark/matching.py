@@ -26,7 +26,7 @@ from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices, in_run
 from spaseq.planner.value_types import certain_types
 from spaseq.settings import settings
 from spaseq.spark.job import Job, Task, make_tasks, named_streams, stream_numbers
-from spaseq.spark.metrics import observed
+from spaseq.spark.metrics import observed, total_of
 from spaseq.spark.output.across_buckets import compared
 from spaseq.spark.output.answer_rows import AnswerForm, RowForm
 from spaseq.spark.output.native import as_native
@@ -274,7 +274,7 @@ def answers_of(
     blocks = _matched(job, sent, queries, streams, options)
     metrics = options.metrics or (f"spaseq_{job.id[:8]}" if streaming else None)
     if metrics is not None:
-        blocks = blocks.observe(metrics, F.sum("events").alias("events"), F.sum("bad").alias("bad"))
+        blocks = blocks.observe(metrics, *(total_of(F.col(name)).alias(name) for name in ("events", "bad")))
     internal = StructType([*(ROUTE if job.compares else ()), *columns.fields])
     if streaming:
         answers = _endless(spark, job, blocks, internal, metrics, form)
@@ -506,7 +506,7 @@ def _matched(
         rows, syntax = event_columns_of(streams, _told(options), with_stream=True)
         frames = [rows.mapInArrow(MatchRows(sent, numbers, syntax), BLOCKS)]
         return reduce(DataFrame.unionAll, [*frames, *_clock(streams, job, sent, options)])
-    numbers = stream_numbers(queries, job.streams, streams)
+    numbers = stream_numbers(queries, job.streams, streams, streaming=job.streaming)
     frames = []
     # Spark's checkpoints know sources by their order: here that of the query, whatever the order of the mapping.
     ordered = sorted(streams.items(), key=lambda item: numbers[item[0]])

@@ -15,7 +15,7 @@ from pyspark.sql.streaming.listener import StreamingQueryListener
 from spaseq.spark.state.processor import COUNTS, LATE, WATERMARK
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
     from pyspark.sql.streaming.listener import (
         QueryIdleEvent,
         QueryProgressEvent,
@@ -31,14 +31,18 @@ _ENDINGS: Final = ("_late", "_state")
 
 def observed(found: DataFrame, name: str, streams: Sequence[str]) -> DataFrame:
     """The rows of the stateful operator; under names that begin with this one Spark reports what they count."""
-    told = F.col("told")
-    late = [F.sum(told[LATE + number]).alias(f"{_LATE_OF}{iri}") for number, iri in enumerate(streams)]
-    none = F.lit(0).cast("bigint")
+    told, none = F.col("told"), F.lit(0).cast("bigint")
+    late = [total_of(told[LATE + number]).alias(f"{_LATE_OF}{iri}") for number, iri in enumerate(streams)]
     of_streams = F.slice(told, LATE + 1, len(streams))  # SQL counts from 1
-    every = F.sum(F.aggregate(of_streams, none, lambda total, more: total + more)).alias("late")
+    every = total_of(F.aggregate(of_streams, none, lambda total, more: total + more)).alias("late")
     state = [F.sum(told[number]).alias(count) for number, count in enumerate(COUNTS)]
     state.append(F.min(told[WATERMARK]).alias("watermark"))
     return found.observe(f"{name}_late", every, *late).observe(f"{name}_state", *state)
+
+
+def total_of(counts: Column) -> Column:
+    """The sum of some counts; of no rows, as where a micro-batch read an empty file, 0 instead of NULL."""
+    return F.coalesce(F.sum(counts), F.lit(0).cast("bigint"))
 
 
 def prometheus_text(progress: StreamingQueryProgress) -> str:

@@ -12,6 +12,7 @@ from functools import lru_cache
 from math import floor
 from typing import Final, Literal, TypeAlias
 
+from spaseq.errors import InvalidArgument
 from spaseq.temporal.durations import parse_duration as parse_duration
 
 TimeUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
@@ -219,8 +220,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def to_datetime(instant: int) -> datetime:
-    """An instant as an aware `datetime` in UTC."""
-    return _EPOCH + timedelta(microseconds=instant)
+    """An instant as an aware `datetime` in UTC, which ends with the year 9999; windows and answers may not."""
+    try:
+        return _EPOCH + timedelta(microseconds=instant)
+    except OverflowError:
+        raise InvalidArgument(
+            f"{format_instant(instant)} lies outside the years 1 to 9999, and no datetime can say that; it is {instant} microseconds "
+            "after 1970"
+        ) from None
 
 
 def from_datetime(moment: datetime) -> int:

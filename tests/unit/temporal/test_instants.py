@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spaseq.errors import InvalidArgument
 from spaseq.temporal.durations import parse_duration
 from spaseq.temporal.instants import (
     FIRST_INSTANT,
@@ -89,6 +90,12 @@ def test_printing_and_reading_an_instant_are_inverse(instant: int) -> None:
     assert parse_instant(text, XSD + "dateTime", "ms") == instant
     assert from_datetime(to_datetime(instant)) == instant
     assert text.startswith(to_datetime(instant).strftime("%Y").zfill(4))
+
+
+def test_an_instant_that_no_datetime_can_say_is_told_as_a_sentence() -> None:
+    """Windows over the last events of the year 9999 end later."""
+    with pytest.raises(InvalidArgument, match=r"10000-01-01T00:00:00Z lies outside the years 1 to 9999"):
+        to_datetime(LAST_INSTANT + 1)
 
 
 def test_a_fraction_is_printed_only_where_it_is_not_zero() -> None:

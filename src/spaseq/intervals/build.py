@@ -44,7 +44,7 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
 from spaseq.algebra.substitution import is_join
-from spaseq.intervals.bounds import longest_of, over_columns, reads_time
+from spaseq.intervals.bounds import is_bound, longest_in, longest_of, over_columns, reads_time
 from spaseq.intervals.interval_joins import MinusView, OptionalSolutions, Partners, RowColumns
 from spaseq.intervals.interval_rows import Ids, IntervalRows
 from spaseq.intervals.limits import SliceView
@@ -114,10 +114,9 @@ class IntervalBuilder(TripleBuilder):
                 return self._optional(rows, partners, Relation.OPTIONALSEQ, condition, limit, late=late)
             case IntervalJoin(left, right, Relation.EQUALSOPTIONAL as relation, condition):
                 rows = self._side(left, longest, conditions, late=late)
-                limits = [each for each in (longest, self._own_bound(condition)) if each is not None]
-                partners = self._view(
-                    right, min(limits, default=None), [], late=late
-                )  # as long as their rows
+                # Partners last as long as their rows.
+                limit = _least(longest, longest_in(left), self._own_bound(condition))
+                partners = self._view(right, limit, [], late=late)
                 return self._optional(rows, partners, relation, condition, longest, late=late)
             case LeftJoin(left, right, condition):
                 rows = self._side(left, longest, conditions, late=late)
@@ -184,6 +183,8 @@ class IntervalBuilder(TripleBuilder):
     ) -> SolutionView:
         """All parts together; in a sequence, all but the last one are its left side."""
         later = late or (self._lagging and relation is Relation.SEQ)
+        if relation is Relation.EQUALS:  # all last as long
+            longest = _least(longest, *map(longest_in, parts))
         views = [self._side(part, longest, conditions, late=later) for part in parts[:-1]]
         views.append(self._side(parts[-1], longest, conditions, late=late))
         return self._joined(views, relation, longest, conditions)
@@ -203,7 +204,7 @@ class IntervalBuilder(TripleBuilder):
             tuple(dict.fromkeys((*rows.names, *partners.names))), rows.certain | partners.certain
         )
         own = () if condition is None else conjuncts(condition)
-        tests = [self._test(each, both, late=late) for each in own if longest_of(each) is None]
+        tests = [self._test(each, both, late=late) for each in own if not is_bound(each)]
         return OptionalSolutions(
             rows,
             partners,
@@ -215,8 +216,7 @@ class IntervalBuilder(TripleBuilder):
         )
 
     def _own_bound(self, condition: Expression | None) -> int | None:
-        bounds = [] if condition is None else [longest_of(each) for each in conjuncts(condition)]
-        return min((each for each in bounds if each is not None), default=None)
+        return None if condition is None else _least(*map(longest_of, conjuncts(condition)))
 
     # --- filters --------------------------------------------------------------------------------
 
@@ -233,15 +233,14 @@ class IntervalBuilder(TripleBuilder):
         plain, others = list(conditions), []
         conditions.clear()
         for each in conjuncts(condition):
-            most = longest_of(each)
-            if most is not None:
-                bound = most if bound is None else min(bound, most)
-            elif has_exists(each) or reads_time(each):
+            bound = _least(bound, longest_of(each))
+            if is_bound(each):
+                continue
+            if has_exists(each) or reads_time(each):
                 others.append(each)
             else:
                 plain.append(each)
-        limits = [each for each in (longest, bound) if each is not None]
-        view = self._view(inner, min(limits, default=None), plain, late=late)
+        view = self._view(inner, _least(longest, bound), plain, late=late)
         if bound is not None:
             view = BoundView(view, bound, timed=True)
         for each in others:
@@ -393,6 +392,11 @@ def ordered_by(pattern: Pattern, keys: Sequence[OrderKey]) -> tuple[Pattern, tup
             pattern, value = Extend(pattern, column, key.expression), column
         found.append(replace(key, expression=value))
     return pattern, tuple(found)
+
+
+def _least(*bounds: int | None) -> int | None:
+    """The least of some bounds; None if there is none."""
+    return min((each for each in bounds if each is not None), default=None)
 
 
 def _operands(pattern: Pattern, relation: Relation | None) -> Iterator[Pattern]:

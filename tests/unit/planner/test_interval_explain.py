@@ -12,6 +12,8 @@ from spaseq.planner.in_run import Choices, in_run
 
 PREFIXES = "PREFIX : <http://ex.org/> PREFIX xsd: <http://www.w3.org/2001/XMLSchema#>\n"
 
+SHORT = '{ ?x :p 1 } SEQ { ?x :q 2 } FILTER(getDURATION() < "PT1H"^^xsd:duration)'
+
 
 def plan(text: str, policy: str = "unrestricted") -> dict[str, list[str]]:
     """The lines of a plan, by name."""
@@ -93,6 +95,10 @@ def test_the_key_has_the_name_that_the_query_gives_it() -> None:
         ("SELECT ?x { ?x :p+ ?v }", ["a path at ?x :p+ ?v"]),
         ('SELECT ?x { ?x :p+ ?v FILTER(getDURATION() < "PT1H"^^xsd:duration) }', []),
         ("SELECT ?x { { ?x :p 1 } SEQ { ?x :q 2 } }", ["SEQ at ?x :p 1 } SEQ { ?x :q 2"]),
+        ('SELECT ?x { ?x :p 1 ; :q 2 FILTER(getDURATION() = "PT0S"^^xsd:duration) }', []),
+        ("SELECT ?x { ?x :p 1 ; :q 2 FILTER(getSTARTTIME() = getENDTIME()) }", []),
+        (f"SELECT ?x {{ {{ {SHORT} }} EQUALSOPTIONAL {{ ?x :p 1 ; :q ?v }} }}", []),
+        (f"SELECT ?x {{ {{ ?x :p 1 ; :q ?v }} EQUALS {{ {SHORT} }} }}", []),
         ("CONSTRUCT { ?x :r 1 } { ?x :p ?v OPTIONAL { ?x :q ?w } } SELECT ?x { ?x :r 1 }", ["OPTIONAL at ?x :q ?w"]),
     ],
 )  # fmt: skip

@@ -12,7 +12,15 @@ from spaseq import spark as sps
 from spaseq.model.matches import Match
 from spaseq.settings import changed_settings
 from spaseq.testing import Case, Host, check, load_all
-from support.spark_trials import Fact, event_row, events_frame, matches_by_query, together
+from support.spark_trials import (
+    ALL_BUCKETS,
+    BUCKETS,
+    Fact,
+    event_row,
+    events_frame,
+    matches_by_query,
+    together,
+)
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = [case for case in load_all(SPECS) if case.expected is not None]
@@ -28,12 +36,9 @@ def answers(spark: SparkSession, cases: list[Case], partitions: int) -> dict[str
     return matches_by_query(frame)
 
 
-BUCKETS = (1, 7, 64, 200)
-
-
 def cases_with(buckets: int) -> list[Case]:
-    """The cases that run with so many buckets: all with seven, the others are spread over the other numbers."""
-    if buckets == 7:
+    """The cases that run with so many buckets: in CI all with seven, the others are spread over the other numbers."""
+    if buckets == 7 or ALL_BUCKETS:
         return CASES
     others = [number for number in BUCKETS if number != 7]
     return CASES[others.index(buckets) :: len(others)]

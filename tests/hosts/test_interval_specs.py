@@ -15,9 +15,18 @@ from spaseq.model.events import GraphEvent
 from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.matches import Match
 from spaseq.planner.compiled import compile_query
+from spaseq.settings import changed_settings
 from spaseq.testing import Case, load_all
 from spaseq.testing.runner import check_matches
-from support.spark_trials import EVENTS, Together, event_row, matches_by_query, stream_in_batches
+from support.spark_trials import (
+    ALL_BUCKETS,
+    BUCKETS,
+    EVENTS,
+    Together,
+    event_row,
+    matches_by_query,
+    stream_in_batches,
+)
 
 EX = "http://ex.org/"
 SPECS = Path(__file__).resolve().parents[1] / "spec"
@@ -48,27 +57,37 @@ def _options(cases: list[Case]) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def batch(spark: SparkSession) -> Answers:
-    """The answers to all cases, computed once."""
-    found: Answers = {}
-    for cases in _jobs(CASES):
-        job = _together(cases)
-        rows = [(*event_row(stream, event), event.start) for stream, event in job.events]
-        frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, 3), EVENTS + ", start bigint")
-        frame = frame.withColumn("time", F.timestamp_micros("time"))
-        frame = frame.withColumn("start", F.timestamp_micros("start"))
-        answers = sps.match_all(
-            job.queries, frame, job.knowledge, provenance=True, partitions=3, **_options(cases)
-        )
-        found |= matches_by_query(answers)
-    return found
+def batch(spark: SparkSession) -> Callable[[int], Answers]:
+    """The answers to all cases with so many buckets, computed once."""
+    known: dict[int, Answers] = {}
+
+    def of(buckets: int) -> Answers:
+        if buckets not in known:
+            known[buckets] = {}
+            with changed_settings(tasks_per_core=max(BUCKETS)):
+                for cases in _jobs(CASES):
+                    known[buckets] |= _answers(spark, cases, buckets)
+        return known[buckets]
+
+    return of
+
+
+def _answers(spark: SparkSession, cases: list[Case], buckets: int) -> Answers:
+    job = _together(cases)
+    rows = [(*event_row(stream, event), event.start) for stream, event in job.events]
+    frame = spark.createDataFrame(spark.sparkContext.parallelize(rows, 3), EVENTS + ", start bigint")
+    frame = frame.withColumn("time", F.timestamp_micros("time"))
+    frame = frame.withColumn("start", F.timestamp_micros("start"))
+    options = {"provenance": True, "partitions": buckets, **_options(cases)}
+    return matches_by_query(sps.match_all(job.queries, frame, job.knowledge, **options))
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("buckets", BUCKETS if ALL_BUCKETS else [7])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_intervals_on_spark(case: Case, batch: Answers) -> None:
-    """The host gives what the spec file says."""
-    check_matches(case, "spark", batch.get(case.id, []))
+def test_intervals_on_spark(case: Case, buckets: int, batch: Callable[[int], Answers]) -> None:
+    """The host gives what the spec file says, however many buckets there are."""
+    check_matches(case, f"spark, {buckets} buckets", batch(buckets).get(case.id, []))
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,15 @@ from spaseq.planner.continuous import continuous_query
 from spaseq.settings import changed_settings
 from spaseq.testing import Case, Host, check, load_all
 from support.engine_hosts import disordered
-from support.spark_trials import EVENTS, Together, event_row, matches_by_query, stream_in_batches
+from support.spark_trials import (
+    ALL_BUCKETS,
+    BUCKETS,
+    EVENTS,
+    Together,
+    event_row,
+    matches_by_query,
+    stream_in_batches,
+)
 
 SPECS = Path(__file__).resolve().parents[1] / "spec"
 CASES = [case for case in load_all(SPECS, "rsepql") if case.expected is not None]
@@ -85,7 +93,7 @@ def batch(spark: SparkSession) -> Found:
                 events = spark.createDataFrame(spread, EVENTS + ", start bigint")
                 events = events.withColumn("time", F.timestamp_micros("time"))
                 events = events.withColumn("start", F.timestamp_micros("start"))
-                with changed_settings(tasks_per_core=64):
+                with changed_settings(tasks_per_core=max(BUCKETS)):
                     frame = sps.match_all(
                         job.queries, events, job.knowledge, provenance=True, partitions=partitions
                     )
@@ -96,7 +104,7 @@ def batch(spark: SparkSession) -> Found:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("partitions", [1, 7, 64])
+@pytest.mark.parametrize("partitions", BUCKETS if ALL_BUCKETS else BUCKETS[:3])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_windows_on_spark(case: Case, partitions: int, batch: Found) -> None:
     """The host gives what the spec file says, however the input is spread."""

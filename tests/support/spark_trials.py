@@ -61,6 +61,11 @@ def together(facts: Sequence[Fact]) -> Together:
     return Together(queries, events, knowledge)
 
 
+BUCKETS = (1, 7, 64, 200)
+"""The numbers of buckets that specs are held to."""
+ALL_BUCKETS = os.environ.get("HYPOTHESIS_PROFILE") == "full"
+"""Whether every spec runs with every number of them; CI has time for a part."""
+
 EVENTS = "time bigint, triples array<struct<s:string,p:string,o:string>>, graph string, stream string"
 
 

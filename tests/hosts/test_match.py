@@ -143,6 +143,18 @@ def test_variables_that_spark_could_not_tell_apart_keep_their_question_mark(even
     """?time is not the match's time, and Spark does not distinguish ?K from ?k."""
     text = SELECT.replace("?v", "?time").replace("?w", "?K")
     assert sps.match(text, {"S": events}).columns == ["time", "start", "k", "?time", "?K"]
+    text = SELECT.replace("?v", "?Time").replace("?w", "?time").replace("?k", "?TIME")
+    found = sps.match(text, {"S": events}, native=True)
+    assert found.columns == ["time", "start", "?TIME", "??Time", "???time"]
+    assert {row["??Time"] for row in found.collect()} == {"1", "2.5"}
+
+
+def test_a_variable_may_have_any_name(events: DataFrame) -> None:
+    """Also where answers are compared over all buckets, by columns of our own."""
+    text = SELECT.replace("SELECT", "SELECT DISTINCT").replace("?k", "?equal").replace("?w", "?spread")
+    found = sps.match(text, {"S": events}, partitions=3)
+    assert found.columns == ["time", "start", "equal", "v", "spread"]
+    assert {row.equal for row in found.collect()} == {f"<{EX}k1>", f"<{EX}k2>"}
 
 
 def test_provenance_names_the_match_and_its_events(events: DataFrame) -> None:

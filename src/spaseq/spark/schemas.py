@@ -66,7 +66,11 @@ _EVENT = (
 _CARRIED = StructField("carried", MapType(StringType(), StringType()))
 """Columns of the event's row that the user wants to see again."""
 
-ROUTE: Final = (StructField("spread", IntegerType()), StructField("equal", StringType()))
+SPREAD: Final = "#spread"
+EQUAL: Final = "#equal"
+"""Columns beside those of variables, none of which has such a name."""
+
+ROUTE: Final = (StructField(SPREAD, IntegerType()), StructField(EQUAL, StringType()))
 """Where the last stage compares an answer with others, and what makes two of them equal; null: nothing."""
 
 _TIME = (StructField("time", TimestampType()), StructField("start", TimestampType()))
@@ -106,10 +110,17 @@ def all_answer_columns(*, provenance: bool, carried: bool = False) -> StructType
 
 
 def column_names(variables: list[str], *, provenance: bool = False) -> list[str]:
-    """The columns of selected variables; one that Spark could not distinguish from another keeps its ``?``."""
+    """The columns of selected variables; one that Spark could not distinguish from another keeps its ``?``.
+
+    >>> column_names(["k", "K", "Time", "time"])
+    ['k', '?K', '?Time', '??time']
+    """
     taken = {"time", "start"} | ({"match", "events"} if provenance else set())
     names = []
     for name in variables:
-        names.append(f"?{name}" if name.lower() in taken else name)
-        taken.add(name.lower())
+        column = name
+        while column.lower() in taken:
+            column = f"?{column}"
+        names.append(column)
+        taken.add(column.lower())
     return names

@@ -8,15 +8,15 @@ import pytest
 from spaseq.errors import LimitReached
 from spaseq.model.forms import CountLimit
 from spaseq.spark.output.across_buckets import COUNTED, FirstOfEqual
-from spaseq.spark.schemas import INSTANT
+from spaseq.spark.schemas import EQUAL, INSTANT, SPREAD
 
 
 def rows(*counted: tuple[str | None, int]) -> pa.RecordBatch:
     """Rows with a text that makes them equal, and a start."""
     equal, start = zip(*counted, strict=True)
     columns = {
-        "spread": pa.array([0] * len(counted), pa.int32()),
-        "equal": pa.array(equal, pa.string()),
+        SPREAD: pa.array([0] * len(counted), pa.int32()),
+        EQUAL: pa.array(equal, pa.string()),
         "start": pa.array(start, pa.int64()).cast(INSTANT),
     }
     return pa.RecordBatch.from_pydict(columns)

@@ -13,11 +13,12 @@ from pyspark.sql.types import StructType
 from spaseq.errors import LimitReached
 from spaseq.model.forms import CountLimit
 from spaseq.model.matches import match_identity
+from spaseq.spark.schemas import EQUAL, SPREAD
 from spaseq.temporal.instants import format_instant
 
-ORDER: Final = ("equal", "time", "start", "match")
+ORDER: Final = (EQUAL, "time", "start", "match")
 NUMBERED: Final = "="
-"""How the column ``equal`` begins for matches that are to be numbered, not dropped; their ``match`` is their key."""
+"""How the column `EQUAL` begins for matches that are to be numbered, not dropped; their ``match`` is their key."""
 COUNTED: Final = "#"
 """How it begins for rows that are no answers: the number of a query, and an instant, at which ``start`` things were counted."""
 
@@ -36,10 +37,10 @@ def compared(
     get their numbers here. What queries count is added up, and more than their limits allow ends the run. All buckets go by the same watermark, so equal answers of an endless input come in one
     micro-batch, and what is compared needs no memory.
     """
-    together = answers.repartitionById(partitions, F.col("spread") % partitions)
+    together = answers.repartitionById(partitions, F.col(SPREAD) % partitions)
     if streaming:
         return together.mapInArrow(_SortedFirst(limits), columns)
-    order = [name for name in ORDER if name in ("equal", *columns.names)]
+    order = [name for name in ORDER if name in (EQUAL, *columns.names)]
     return together.sortWithinPartitions(*order).mapInArrow(FirstOfEqual(limits), columns)
 
 
@@ -67,7 +68,7 @@ class FirstOfEqual:
         last: str | None = None
         number = total = 0
         for batch in batches:
-            equal = batch.column("equal").to_pylist()
+            equal = batch.column(EQUAL).to_pylist()
             keep, numbers = [], []
             for row, text in enumerate(equal):
                 number = number + 1 if text == last else 0
@@ -79,9 +80,7 @@ class FirstOfEqual:
                 keep.append(text is None or (number == 0 and not counted) or numbered)
                 numbers.append(number if numbered else None)
                 last = text
-            yield (
-                _numbered(batch, numbers).drop_columns(["spread", "equal"]).filter(pa.array(keep, pa.bool_()))
-            )
+            yield (_numbered(batch, numbers).drop_columns([SPREAD, EQUAL]).filter(pa.array(keep, pa.bool_())))
 
     def _check(self, text: str, total: int) -> None:
         query, _, instant = text.removeprefix(COUNTED).partition(" ")

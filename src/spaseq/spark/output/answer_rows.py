@@ -19,7 +19,7 @@ from spaseq.operators.answers import Answers, answer_keys, constructed, solution
 from spaseq.operators.term_texts import texts_of
 from spaseq.spark.job import Job, Task
 from spaseq.spark.output.across_buckets import COUNTED, NUMBERED, label_of
-from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT
+from spaseq.spark.schemas import ARROW_TRIPLES, EQUAL, INSTANT, SPREAD
 from spaseq.spark.shuffle.arrow_terms import shown, text_hash, without_place
 from spaseq.spark.shuffle.carried import unpacked
 from spaseq.temporal.instants import FOREVER
@@ -76,7 +76,7 @@ class RowForm:
         told = pa.array([None if time >= FOREVER else time], INSTANT)
         columns: dict[str, pa.Array] = {}
         if job.compares:
-            columns |= {"spread": pa.array([0], pa.int32()), "equal": pa.nulls(1, pa.string())}
+            columns |= {SPREAD: pa.array([0], pa.int32()), EQUAL: pa.nulls(1, pa.string())}
         columns |= {"time": told, **_start(job.tasks[0], pa.nulls(1, INSTANT))}
         columns["triples"] = pa.nulls(1, ARROW_TRIPLES)
         if job.provenance:
@@ -167,7 +167,7 @@ class AnswerRows:
         """Where equal answers, and the counts of one instant, meet; those that are not compared stay where they are."""
         if not counted and not self._task.is_distinct and not self._numbered_later:
             here = pa.array(np.full(len(answers), self._bucket, np.int32))
-            return {"spread": here, "equal": pa.nulls(len(answers), pa.string())}
+            return {SPREAD: here, EQUAL: pa.nulls(len(answers), pa.string())}
         if counted:
             equal = [f"{COUNTED}{self._query} {time}" for time in answers.time.tolist()]
         elif self._numbered_later:
@@ -178,7 +178,7 @@ class AnswerRows:
             rows = zip(answers.time.tolist(), *(text.to_pylist() for text in texts), strict=True)
             equal = [f"{self._query} " + " ".join(str(cell) for cell in row) for row in rows]
         places = [text_hash(text.encode()) % self._job.buckets for text in equal]
-        return {"spread": pa.array(places, pa.int32()), "equal": pa.array(equal, pa.string())}
+        return {SPREAD: pa.array(places, pa.int32()), EQUAL: pa.array(equal, pa.string())}
 
     def _identities(self, answers: Answers, dictionary: TermDictionary) -> list[str]:
         """The identities of answers, or their keys if equal ones may lie elsewhere; instants come whole."""

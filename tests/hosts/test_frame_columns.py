@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,19 @@ def found_in(frame: DataFrame, **options: object) -> list[Row]:
     return sorted(sps.match(RISE, {"S1": frame}, **options).collect())  # type: ignore[arg-type]
 
 
+@contextmanager
+def session(spark: SparkSession, **settings: str) -> Iterator[None]:
+    """A session with other settings of Spark SQL."""
+    before = {f"spark.sql.{name}": spark.conf.get(f"spark.sql.{name}") for name in settings}
+    for name, value in zip(before, settings.values(), strict=True):
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, known in before.items():
+            spark.conf.set(name, known)
+
+
 @pytest.mark.parametrize(
     "triple",
     [
@@ -72,12 +87,8 @@ def test_names_of_columns_are_known_in_any_case_as_in_the_session(
     renamed.createOrReplaceTempView("renamed")
     sps.register_function(spark)
     assert sorted(spark.sql(f"SELECT * FROM spaseq_match(TABLE(renamed), '{RISE}')").collect()) == answers
-    spark.conf.set("spark.sql.caseSensitive", "true")
-    try:
-        with pytest.raises(InvalidArgument, match="this one has Time, Triples"):
-            found_in(renamed)
-    finally:
-        spark.conf.unset("spark.sql.caseSensitive")
+    with session(spark, caseSensitive="true"), pytest.raises(InvalidArgument, match="has Time, Triples"):
+        found_in(renamed)
 
 
 def test_columns_of_other_types_are_refused_with_a_sentence(events: DataFrame) -> None:
@@ -126,3 +137,40 @@ def test_carried_columns_may_have_dots_in_their_names(events: DataFrame) -> None
     assert found[0].events[0].carried == {"a.b": "1"}
     with pytest.raises(InvalidArgument, match=r"carry= names c, which the DataFrame does not have"):
         found_in(events, carry=["c"], provenance=True)
+
+
+BOTH = """PREFIX : <http://ex.org/> SELECT ?x ?y (TIME(B) AS ?t) FROM STREAM S1 <http://ex.org/s1>
+WHERE { SEQ (A : B) DEFINE GPM A ON S1 { ?x :p :o } DEFINE GPM B ON S1 { ?y :p :o } }"""
+
+
+def at(spark: SparkSession, *texts: str) -> DataFrame:
+    """An event at each of these times."""
+    frame = spark.createDataFrame([(each,) for each in texts], "text string")
+    triple = (
+        "struct(concat('<urn:', hash(text), '>') AS s, '<http://ex.org/p>' AS p, '<http://ex.org/o>' AS o)"
+    )
+    return frame.selectExpr("text", f"array({triple}) AS triples")
+
+
+def test_times_are_instants_whatever_the_session_calls_a_timestamp(spark: SparkSession) -> None:
+    """Where clocks are put back, one time of the day without zone is two instants."""
+    with session(spark, timestampType="TIMESTAMP_NTZ", **{"session.timeZone": "Europe/Berlin"}):
+        events = at(spark, "2024-10-27T00:30:00Z", "2024-10-27T01:30:00Z")
+        found = sps.match(
+            BOTH, {"S1": events.selectExpr("CAST(text AS timestamp_ltz) AS time", "triples")}, native=True
+        )
+        assert found.selectExpr("unix_seconds(time)", "unix_seconds(start)", "unix_seconds(t)").collect() == [
+            (1729992600, 1729989000, 1729992600)
+        ]
+
+
+def test_the_table_function_takes_times_without_zone_in_the_order_of_instants(spark: SparkSession) -> None:
+    """Where clocks are put forward, half past two is half past three."""
+    with session(spark, **{"session.timeZone": "Europe/Berlin"}):
+        events = at(spark, "2024-03-31 01:50:00", "2024-03-31 02:30:00", "2024-03-31 03:10:00")
+        events = events.selectExpr("CAST(text AS timestamp_ntz) AS time", "triples")
+        events.createOrReplaceTempView("put_forward")
+        sps.register_function(spark)
+        found = spark.sql(f"SELECT * FROM spaseq_match(TABLE(put_forward), '{BOTH}')")
+        assert sorted(found.collect()) == sorted(sps.match(BOTH, {"S1": events}).collect())
+        assert found.count() == 3

@@ -95,7 +95,7 @@ class SpaseqMatch:
         fields = [StructField(field.name, field.dataType) for field in found.fields]
         taken = [SelectedColumn(text, name) for name, text in _taken(known).items()]
         return AnalyzeResult(
-            StructType(fields), withSinglePartition=True, orderBy=[OrderingColumn("time")], select=taken
+            StructType(fields), withSinglePartition=True, orderBy=[OrderingColumn(_ORDER)], select=taken
         )
 
     def eval(self, row: Row, query: str, syntax: str = "turtle") -> Iterator[tuple[Any, ...]]:
@@ -171,9 +171,11 @@ class SpaseqMatch:
 
 
 _TIMES: Final = (TimestampType, TimestampNTZType)
+_ORDER: Final = "CAST(time AS TIMESTAMP_LTZ)"
+"""In what order rows come: that of instants, which times without zone do not have where clocks are put forward."""
 _TAKEN: Final = {
-    "time": "unix_micros(CAST(time AS TIMESTAMP))",
-    "start": "unix_micros(CAST(start AS TIMESTAMP))",
+    "time": f"unix_micros({_ORDER})",
+    "start": "unix_micros(CAST(start AS TIMESTAMP_LTZ))",
     "triples": "transform(triples, t -> struct(CAST(t.{0} AS STRING) AS s, CAST(t.{1} AS STRING) AS p, CAST(t.{2} AS STRING) AS o))",
     "graph": "CAST(graph AS STRING)",
     "value": "value",

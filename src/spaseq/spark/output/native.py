@@ -22,7 +22,7 @@ _TYPES: Final = {
     ),
     "decimal(38,18)": ("decimal",),
     "double": ("double", "float"),
-    "timestamp": ("dateTime", "dateTimeStamp"),
+    "timestamp_ltz": ("dateTime", "dateTimeStamp"),
     "date": ("date",),
 }  # fmt: skip
 """SQL types and the XML Schema types whose literals become such values."""

@@ -51,7 +51,7 @@ class BadEvents:
         write_whole(self._folder.checked() / self._name, "".join(self._lines))
 
 
-BAD_RECORDS: Final = "reason string, source string, position bigint, unit string, text string, time timestamp, carried map<string,string>"
+BAD_RECORDS: Final = "reason string, source string, position bigint, unit string, text string, time timestamp_ltz, carried map<string,string>"
 
 
 _WILD: Final = re.compile(r"[]\[{}*?\\]")

@@ -129,7 +129,7 @@ def _time(known: FrameColumns, name: str) -> Column:
             f'F.timestamp_seconds("{name}"), of milliseconds with F.timestamp_millis("{name}")'
         )
     # One without time zone is taken as Spark casts it: in that of the session.
-    return F.unix_micros(known[name].cast("timestamp")).alias(name)
+    return F.unix_micros(known[name].cast(TimestampType())).alias(name)
 
 
 def _payload(known: FrameColumns, told: Told) -> tuple[list[Column], str | None]:

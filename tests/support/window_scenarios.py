@@ -19,11 +19,15 @@ from spaseq.model.terms import Term
 EX = "http://ex.org/"
 INTEGER = NamedNode("http://www.w3.org/2001/XMLSchema#integer")
 DECIMAL = NamedNode("http://www.w3.org/2001/XMLSchema#decimal")
+DOUBLE = NamedNode("http://www.w3.org/2001/XMLSchema#double")
 STREAMS = ("s", "t")
 KEYS = tuple(NamedNode(EX + name) for name in ("k1", "k2", "k3"))
 PREDICATES = tuple(NamedNode(EX + name) for name in "pq")
 PLAIN = (Literal(0), Literal(1), Literal(2))
-ODD = (Literal("02", datatype=INTEGER), Literal("2.0", datatype=DECIMAL), Literal("two"), Literal(2**63 - 1))
+ODD = (
+    Literal("02", datatype=INTEGER), Literal("2.0", datatype=DECIMAL), Literal("1.5", datatype=DOUBLE),
+    Literal("two"), Literal(2**63 - 1),
+)  # fmt: skip
 GRAPHS = (EX + "g", EX + "h")
 HALF = 500_000
 MOST_EVENTS = 10

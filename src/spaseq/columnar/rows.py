@@ -30,7 +30,7 @@ from spaseq.columnar.table import Ids, Mask, Table, distinct
 from spaseq.columnar.views import Views
 from spaseq.model.batch import EMPTY
 from spaseq.model.dictionary import TermDictionary
-from spaseq.model.values import Kind
+from spaseq.model.values import Kind, ValueColumns
 from spaseq.temporal.durations import canonical_duration
 from spaseq.temporal.instants import XSD, format_instant
 
@@ -51,6 +51,8 @@ class Summands:
     spoils: Mask
     """Which are certainly no numbers: a sum with one of them is an error."""
     numbers: Numbers
+    terms: Ids
+    values: ValueColumns
 
     @property
     def places(self) -> int:
@@ -74,8 +76,8 @@ class Summands:
 
     @property
     def number(self) -> npt.NDArray[np.float64]:
-        """The nearest doubles, where there are numbers."""
-        return self.numbers.double
+        """The nearest doubles, where there are numbers; of integers and decimals, too, which ``numbers`` has no doubles of."""
+        return self.values.extend(self.terms).number[self.terms]
 
     def scaled(self, places: int) -> tuple[npt.NDArray[np.int64], Mask]:
         """Integers and decimals without the decimal point, with so many places, and which are so small that millions can be added."""
@@ -134,7 +136,7 @@ class RowEvaluator:
         spoils = ~numbers.known
         if spoils.any():
             spoils[spoils] = _NO_NUMBER[cache.values.extend(terms[spoils]).kind[terms[spoils]]]
-        return Summands(terms != 0, spoils, numbers)
+        return Summands(terms != 0, spoils, numbers, terms, cache.values)
 
     def ranks(self, terms: Ids) -> npt.NDArray[np.int64]:
         """A number per term in the order of SPARQL 1.1, section 15.1, from 0 on; no two terms have the same."""

@@ -59,7 +59,8 @@ class _Operand:
         """From which digit to which the numbers reach, if any are kept."""
         if not self.digits and not found.double.any():
             return 0, 0
-        numbers = found.number[found.numeric & (found.number != 0)]
+        number = found.number
+        numbers = number[found.numeric & (number != 0)]
         if not len(numbers):
             return (0, 1) if not self.digits else (self.first, self.first)
         place, _ = _split(numbers)
@@ -76,8 +77,9 @@ class _Operand:
         table[4] = found.bound & ~fits & ~found.double & ~found.spoils
         table[5] = np.where(fits, mantissa, 0)
         if self.digits:
-            rows = np.flatnonzero((fits | found.double) & (found.number != 0))
-            place, parts = _split(found.number[rows])
+            number = found.number
+            rows = np.flatnonzero((fits | found.double) & (number != 0))
+            place, parts = _split(number[rows])
             for nth, part in enumerate(parts):
                 # A digit that lies outside is 0.
                 at = np.clip(place + nth - self.first, 0, self.digits - 1)

@@ -58,5 +58,23 @@ def test_what_came_and_left_leaves_no_trace_in_a_sum_of_doubles(seed: int) -> No
         assert float(result.value) == float(sum(map(Fraction, held), Fraction()))
 
 
+def test_integers_are_added_to_a_double_that_came_before_a_compaction() -> None:
+    """The dictionary forgets what it knows of terms, the totals do not; then an integer alone is looked at."""
+    dictionary = TermDictionary()
+    totals = RunningTotals([0], [("SUM", 0)], RowEvaluator(dictionary))
+
+    def added(term: Literal) -> Literal:
+        ids = np.array([[dictionary.encode(term)]], np.int32)
+        found = totals.step(np.zeros(1, np.intp), np.ones(1, np.int64), ids, np.ones(1, np.bool_), 1)
+        assert found is not None
+        (result,) = dictionary.decode_many(totals.result(found[1], "SUM", 0))
+        assert isinstance(result, Literal)
+        return result
+
+    added(Literal("1.5", datatype=DOUBLE))
+    dictionary.compact(np.zeros(0, np.int32))
+    assert added(Literal(20)) == Literal("21.5", datatype=DOUBLE)
+
+
 def _number(chance: random.Random) -> float:
     return chance.uniform(-1, 1) * 10.0 ** chance.choice([-320, -10, 0, 0, 1, 20, 300])

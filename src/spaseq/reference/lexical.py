@@ -55,6 +55,7 @@ def preserve(pattern: Pattern, wrap: Wrap) -> Pattern:
         case Extend(inner, variable, expression):
             return Extend(preserve(inner, wrap), variable, _term(expression, wrap))
         case Group(inner, keys, aggregates):
+            inner, aggregates = _bound_counts(inner, aggregates)
             return Group(
                 preserve(inner, wrap),
                 tuple((variable, _term(key, wrap)) for variable, key in keys),
@@ -65,6 +66,22 @@ def preserve(pattern: Pattern, wrap: Wrap) -> Pattern:
             return Values(variables, wrapped)
         case _:
             return cast(Pattern, _parts(pattern, wrap))
+
+
+def _bound_counts(
+    inner: Pattern, aggregates: tuple[tuple[Var, Expression], ...]
+) -> tuple[Pattern, tuple[tuple[Var, Expression], ...]]:
+    """COUNT of expressions as COUNT of variables bound before: errors do not count (SPARQL 1.1, 18.5.1.2), but spoil a store's."""
+    found = list[tuple[Var, Expression]]()
+    for number, (variable, aggregate) in enumerate(aggregates, start=1):
+        match aggregate:
+            case Aggregate("COUNT", operand) if operand is not None and not isinstance(operand, Var):
+                counted = Var(f"_:counted#{number}")
+                inner = Extend(inner, counted, operand)
+                found.append((variable, replace(aggregate, operand=counted)))
+            case _:
+                found.append((variable, aggregate))
+    return inner, tuple(found)
 
 
 def _parts(node: Any, wrap: Wrap) -> Any:

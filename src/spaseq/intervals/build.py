@@ -138,7 +138,7 @@ class IntervalBuilder(TripleBuilder):
                 view = self._side(inner, longest, conditions, late=late)
                 return self._extended(view, variable.name, expression, late=late)
             case Values(variables, rows):
-                return self._values(variables, rows)
+                return self._values(variables, rows, late=late)
             case Graph(name, inner):
                 return self._graph(name, inner, late=late)
             case Group(inner, keys, aggregates):
@@ -308,7 +308,9 @@ class IntervalBuilder(TripleBuilder):
 
     # --- the rest -------------------------------------------------------------------------------
 
-    def _values(self, variables: Sequence[Var], rows: Sequence[Sequence[Term | None]]) -> SolutionView:
+    def _values(
+        self, variables: Sequence[Var], rows: Sequence[Sequence[Term | None]], *, late: bool
+    ) -> SolutionView:
         def solutions() -> tuple[Mapping[str, Ids], int]:
             encode = self._dictionary.encode
             return {
@@ -320,7 +322,7 @@ class IntervalBuilder(TripleBuilder):
 
         names = [variable.name for variable in variables]
         certain = certainly_bound(Values(tuple(variables), tuple(map(tuple, rows))))
-        return ProjectedSolutions(TimelessView(names, certain, solutions), names)
+        return ProjectedSolutions(TimelessView(names, certain, solutions, late=late), names)
 
     def _graph(self, name: Node, inner: Pattern, *, late: bool) -> SolutionView:
         """A pattern over background graphs: its solutions are timeless, so that joins over time find none."""
@@ -332,7 +334,7 @@ class IntervalBuilder(TripleBuilder):
             self._graph_name = graph
             view = self.build_side(inner, late=late)
             if isinstance(name, Var):
-                named = self._values((name,), ((graph.term,),))
+                named = self._values((name,), ((graph.term,),), late=late)
                 view = self._joined([view, named], None, None, [])
             found.append(view)
         self._graph_name = before

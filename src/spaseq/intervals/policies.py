@@ -186,10 +186,10 @@ class ChosenSolutions(Keeper):
                 each.keep(left.named(self.inputs.names(triple)))
             self._consumed.occurrences.clear()  # what ended does not come again
         self._made = True
-        self._feed({}, NEVER_ENDED)
         rows = {triple: each.rows for triple, each in self._histories.items()}
         last = max((int(each.end.max()) for each in rows.values() if len(each)), default=NEVER_ENDED)
-        self._feed(rows, last + 1)
+        self._feed(_between(rows, NEVER_ENDED, NEVER_ENDED), NEVER_ENDED)
+        self._feed(_between(rows, NEVER_ENDED + 1, last), last + 1)
         self._came, self._left = 0, sum(map(len, rows.values()))
 
 

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from spaseq.columnar.keeping import Followed, Keeper
 from spaseq.columnar.row_numbers import by_name
 from spaseq.intervals.interval_rows import (
+    NEVER_ENDED,
     Ids,
     IntervalRows,
     Longs,
@@ -137,7 +138,10 @@ class OccurrenceView(SolutionView):
 
 
 class TimelessView(SolutionView):
-    """Solutions without time, all there from the beginning: background, inline data, the empty pattern."""
+    """Solutions without time, all there from the beginning: background, inline data, the empty pattern.
+
+    ``late`` ones come when all that rules add to the background is there, as with `LaggingView`.
+    """
 
     NUMBERS = ("_given",)
 
@@ -146,16 +150,18 @@ class TimelessView(SolutionView):
         names: Sequence[str],
         certain: frozenset[str],
         solutions: Callable[[], tuple[Mapping[str, Ids], int]],
+        *,
+        late: bool = False,
     ) -> None:
         self.names, self.certain, self._solutions = tuple(names), certain, solutions
+        self._late = late
         self._given = 0
 
     def parts(self) -> tuple[SolutionView, ...]:
         return ()
 
     def _step(self, current: TimeStep) -> IntervalRows:
-        del current
-        if self._given:
+        if self._given or (self._late and current.horizon == NEVER_ENDED):
             return no_rows(self.names)
         self._given = 1
         columns, count = self._solutions()

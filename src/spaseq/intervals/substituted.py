@@ -12,7 +12,7 @@ from spaseq.algebra.scope import mentioned
 from spaseq.algebra.substitution import substituted
 from spaseq.columnar.keeping import Keeper
 from spaseq.intervals.history import History
-from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, IntervalRows, Mask, no_rows, stacked
+from spaseq.intervals.interval_rows import LAST, NEVER_ENDED, IntervalRows, Mask, stacked
 from spaseq.intervals.schema import by_places
 from spaseq.intervals.solution_views import NewOccurrences, SolutionView, TimeStep
 from spaseq.intervals.timed_expressions import TimedEvaluator
@@ -88,8 +88,9 @@ class SubstitutedPartners(Keeper):
                 if each
             }
             known = self._known[key] = _Known(self._made(substituted(self._pattern, terms)))
-            known.step(no_rows(PLACES), NEVER_ENDED)
-            known.step(self._history.rows, self._horizon)
+            rows = self._history.rows
+            known.step(rows.take(~rows.timed), NEVER_ENDED)  # what rules add to the background comes first
+            known.step(rows.take(rows.timed), self._horizon)
         return known.earliest
 
 

@@ -153,16 +153,19 @@ class TripleBuilder(ABC):
             if all(triple in proper or choice[triple] for triple in zero):
                 walked = [proper[triple] for triple in zero if not choice[triple]]
                 own = list(conditions) if zero else conditions
-                views = [*waiting, *walked] or [TimelessView((), frozenset(), lambda: ({}, 1))]
+                views = [*waiting, *walked] or [TimelessView((), frozenset(), lambda: ({}, 1), late=late)]
                 view = self._joined(views, None, longest, own)
-                found.append(self._with_empty_walks(view, [triple for triple in zero if choice[triple]]))
+                alone = [triple for triple in zero if choice[triple]]
+                found.append(self._with_empty_walks(view, alone, late=late))
         view = found[0] if len(found) == 1 else UnitedSolutions(found)
         hidden = [name for name in view.names if name.startswith(_HIDDEN) and not is_trace(name)]
         if hidden:
             view = ProjectedSolutions(view, [name for name in view.names if name not in hidden])
         return view
 
-    def _with_empty_walks(self, found: SolutionView, empty: Sequence[TriplePattern]) -> SolutionView:
+    def _with_empty_walks(
+        self, found: SolutionView, empty: Sequence[TriplePattern], *, late: bool
+    ) -> SolutionView:
         """Rows whose ends of some paths are one, whatever binds them; those that nothing binds come last."""
         waiting = list(empty)
         while waiting:
@@ -172,7 +175,7 @@ class TripleBuilder(ABC):
             subject, obj = triple.subject, triple.object
             ends = [node for node in (subject, obj) if isinstance(node, Var) and node.name in found.certain]
             if not ends:
-                found = self._joined([found, self._empty_walks(subject, obj)], None, None, [])
+                found = self._joined([found, self._empty_walks(subject, obj, late=late)], None, None, [])
             elif isinstance(subject, Var) and isinstance(obj, Var):
                 source = ends[0].name
                 found = CopyView(found, obj.name if source == subject.name else subject.name, source)
@@ -205,12 +208,12 @@ class TripleBuilder(ABC):
             given: SolutionView = OccurrenceView(names, reading, trace)
             views.append(LaggingView(given) if late else given)
         if self._active.names:
-            views.append(self._background(triple, names))
+            views.append(self._background(triple, names, late=late))
         if not views:
             return TimelessView(names, frozenset(names), lambda: ({}, 0))
         return views[0] if len(views) == 1 else UnitedSolutions(views)
 
-    def _background(self, triple: TriplePattern, names: Sequence[str]) -> SolutionView:
+    def _background(self, triple: TriplePattern, names: Sequence[str], *, late: bool) -> SolutionView:
         """The triples of the background, which has no time; of one graph inside GRAPH."""
         graph, active = Graph(self._graph_name or Var("#graph"), Bgp((triple,))), self._active
 
@@ -218,7 +221,7 @@ class TripleBuilder(ABC):
             table = self._evaluator.rows.over_knowledge(graph, active)
             return table.columns, table.size
 
-        return ProjectedSolutions(TimelessView(names, frozenset(names), solutions), names)
+        return ProjectedSolutions(TimelessView(names, frozenset(names), solutions, late=late), names)
 
     def _path(
         self, subject: Node, path: object, obj: Node, longest: int | None, *, late: bool
@@ -226,7 +229,7 @@ class TripleBuilder(ABC):
         """A path as the triple patterns, joins and unions that it stands for."""
         if may_be_empty(path):
             proper = proper_walks(path)
-            views = [self._empty_walks(subject, obj)]
+            views = [self._empty_walks(subject, obj, late=late)]
             if proper is not None:
                 views.append(self._path(subject, proper, obj, longest, late=late))
             return views[0] if len(views) == 1 else UnitedSolutions(views)
@@ -307,19 +310,20 @@ class TripleBuilder(ABC):
         kept = [name for name in view.names if name not in (FROM, TO)]
         return ProjectedSolutions(view, kept)
 
-    def _empty_walks(self, subject: Node, obj: Node) -> SolutionView:
+    def _empty_walks(self, subject: Node, obj: Node, *, late: bool) -> SolutionView:
         """A path without a triple, between an end that is a term of the query or of the background and itself."""
         names = [node.name for node in dict.fromkeys((subject, obj)) if isinstance(node, Var)]
         constants = [node for node in (subject, obj) if isinstance(node, Constant)]
         if len(constants) == 2:
             same = constants[0].term == constants[1].term
-            return TimelessView((), frozenset(), lambda: ({}, int(same)))
+            return TimelessView((), frozenset(), lambda: ({}, int(same)), late=late)
         if constants:
             term = constants[0].term
             return TimelessView(
                 names,
                 frozenset(names),
                 lambda: ({names[0]: np.array([self._dictionary.encode(term)], np.int32)}, 1),
+                late=late,
             )
         graph = Graph(self._graph_name or Var("#graph"), Bgp((EVERYTHING,)))
         active = self._active
@@ -332,7 +336,7 @@ class TripleBuilder(ABC):
             every = each_once(np.concatenate([table.columns["s"], table.columns["o"]])).astype(np.int32)
             return dict.fromkeys(names, every), len(every)
 
-        return TimelessView(names, frozenset(names), terms)
+        return TimelessView(names, frozenset(names), terms, late=late)
 
 
 def _variables(triple: TriplePattern) -> tuple[str, ...]:

@@ -207,11 +207,6 @@ class QueryGroup:
         """How many runs wait in all queries."""
         return sum(run.machine.runs for run in self.runs)
 
-    @property
-    def match_count(self) -> int:
-        """How many matches all queries have found."""
-        return sum(run.matches for run in self.runs)
-
     def step(self, portion: Portion) -> Iterator[Round]:
         """The answers of all queries that are certain after some more events: no round has one before those of the last.
 

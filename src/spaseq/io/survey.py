@@ -35,15 +35,13 @@ class Survey:
     """When the events of a file are.
 
     ``first`` and ``last`` are the least and the greatest time (`FOREVER` and its negation without events).
-    ``disorder`` is the greatest step back in time: the lateness that this file needs. ``floors[i]`` is the
-    least time of all events from the one with the number ``starts[i]`` on, counted from 0. (Lines would not do: a
-    file may have all its events on one.)
+    ``floors[i]`` is the least time of all events from the one with the number ``starts[i]`` on, counted from 0.
+    (Lines would not do: a file may have all its events on one.)
     """
 
     count: int
     first: int
     last: int
-    disorder: int
     starts: Longs
     floors: Longs
     layout: Layout = "stream"
@@ -57,7 +55,7 @@ class Survey:
         return int(self.floors[index])
 
 
-_ANY_TIME: Final = Survey(0, -FOREVER, FOREVER, 0, np.zeros(0, np.int64), np.zeros(0, np.int64), "dataset")
+_ANY_TIME: Final = Survey(0, -FOREVER, FOREVER, np.zeros(0, np.int64), np.zeros(0, np.int64), "dataset")
 
 
 def survey(source: Source, options: ReadOptions, *, poll: Callable[[], None] = lambda: None) -> Survey:
@@ -88,15 +86,12 @@ class _Times:
         self._least: list[int] = []
         self._count = 0
         self._latest = -FOREVER
-        self._disorder = 0
 
     def add(self, times: Longs) -> None:
         """The times of some events, in the order of the file."""
-        reached = np.maximum.accumulate(np.maximum(times, self._latest))
         self._starts.append(self._count)
         self._count += len(times)
-        self._latest = int(reached[-1])
-        self._disorder = max(self._disorder, int((reached - times).max()))
+        self._latest = max(self._latest, int(times.max()))
         self._least.append(int(times.min()))
 
     def survey(self) -> Survey:
@@ -104,4 +99,4 @@ class _Times:
         starts, least = np.array(self._starts, np.int64), np.array(self._least, np.int64)
         floors = np.minimum.accumulate(least[::-1])[::-1]
         first = int(least.min()) if len(least) else FOREVER
-        return Survey(self._count, first, self._latest, self._disorder, starts, floors)
+        return Survey(self._count, first, self._latest, starts, floors)

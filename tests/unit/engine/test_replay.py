@@ -37,7 +37,7 @@ def survey_of(batches: list[EventBatch]) -> Survey:
     least = np.array([batch.times.min() for batch in batches])
     starts = np.array([batch.positions[0] for batch in batches if batch.positions is not None])
     floors = np.minimum.accumulate(least[::-1])[::-1]
-    return Survey(len(times), int(times.min()), int(times.max()), 0, starts, floors)
+    return Survey(len(times), int(times.min()), int(times.max()), starts, floors)
 
 
 def surveyed(batches: list[EventBatch]) -> SurveyedFile:

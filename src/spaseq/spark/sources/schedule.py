@@ -160,7 +160,7 @@ class _Survey:
 
     def __init__(self, texts: Broadcast[list[str]], options: ReadOptions) -> None:
         self._texts = texts
-        self._access = StoreAccess()
+        self._access = StoreAccess()  # a worker that unpickles it reaches the stores
         # With no predicate needed, a reader only cuts lines and reads timestamps.
         self._options = replace(
             options,

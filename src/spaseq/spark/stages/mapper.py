@@ -178,7 +178,7 @@ class Mapper:
         if routing.ticks is Ticks.NONE:
             matched = np.concatenate([piece.event * routing.buckets + piece.bucket for piece in rows])
             pairs = pairs.take(np.isin(pairs.event * routing.buckets + pairs.bucket, matched))
-        return _Pieces(pairs, rows, pair_event=event, pair_values=values)
+        return _Pieces(pairs, rows, pair_values=values)
 
     # --- the blocks themselves ------------------------------------------------------------------
 
@@ -304,9 +304,8 @@ class _Pieces:
     rows: list[_Piece]
     events: _Piece = _NO_PIECE
     instants: _Instants | None = None
-    pair_event: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     pair_values: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int32))
-    """The events and the key values of all pairs of the batch."""
+    """The key values of all pairs of the batch."""
 
 
 @dataclass(frozen=True, slots=True)

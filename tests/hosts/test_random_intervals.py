@@ -22,7 +22,7 @@ from spaseq.algebra.expressions import Constant
 from spaseq.algebra.intervals import IntervalQuery
 from spaseq.algebra.patterns import Graph, TriplePattern
 from spaseq.algebra.strata import NegativeCycle, readings
-from spaseq.columnar.needs import parts
+from spaseq.algebra.visibility import every_pattern
 from spaseq.languages.epsparql.query import compile_intervals
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.forms import EVERY_STREAM
@@ -87,7 +87,7 @@ def _separable(query: IntervalQuery) -> bool:
     named = all(
         isinstance(part.name, Constant)
         for pattern in patterns
-        for part in parts(pattern)
+        for part in every_pattern(pattern)
         if isinstance(part, Graph)
     )
     return named and all(map(_of_its_own, triples))

@@ -241,10 +241,16 @@ def key_triples(gpm: Gpm, variable: str) -> tuple[TriplePattern, ...]:
 def every_pattern(pattern: Pattern) -> Iterator[Pattern]:
     """The pattern and all patterns below it, those inside EXISTS included."""
     yield pattern
-    for expression in pattern_expressions(pattern):
-        yield from patterns_in(expression)
-    for part in sub_patterns(pattern):
+    for part in (*sub_patterns(pattern), *exists_patterns(pattern)):
         yield from every_pattern(part)
+
+
+def exists_patterns(pattern: Pattern) -> Iterator[Pattern]:
+    """The patterns of EXISTS in the expressions at the root of a pattern."""
+    for expression in pattern_expressions(pattern):
+        for node in walk(expression):
+            if isinstance(node, Exists):
+                yield lowered(node.pattern)
 
 
 def patterns_in(expression: Expression) -> Iterator[Pattern]:

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from pyoxigraph import NamedNode
 
-from spaseq.algebra.expressions import Aggregate, Call, Constant, Exists, Expression, FunctionCall, walk
+from spaseq.algebra.expressions import Aggregate, Call, Constant, Expression, FunctionCall, walk
 from spaseq.algebra.patterns import (
     Bgp,
     Graph,
@@ -23,7 +23,8 @@ from spaseq.algebra.patterns import (
     Pattern,
     TriplePattern,
 )
-from spaseq.algebra.scope import lowered, pattern_expressions, sub_patterns
+from spaseq.algebra.scope import pattern_expressions, sub_patterns
+from spaseq.algebra.visibility import every_pattern, exists_patterns
 from spaseq.columnar.kernels.function_table import by_oracle
 from spaseq.columnar.property_paths import nullable
 
@@ -34,21 +35,6 @@ class Fallback:
 
     part: str
     reason: str
-
-
-def parts(pattern: Pattern) -> Iterator[Pattern]:
-    """The pattern and every pattern inside it, those in EXISTS included."""
-    yield pattern
-    for inner in (*sub_patterns(pattern), *exists_patterns(pattern)):
-        yield from parts(inner)
-
-
-def exists_patterns(pattern: Pattern) -> Iterator[Pattern]:
-    """The patterns of EXISTS in the expressions at the root of a pattern."""
-    for expression in pattern_expressions(pattern):
-        for node in walk(expression):
-            if isinstance(node, Exists):
-                yield lowered(node.pattern)
 
 
 def needed_predicates(pattern: Pattern) -> frozenset[NamedNode] | None:
@@ -125,7 +111,7 @@ def graph_names(pattern: Pattern) -> frozenset[str]:
     """The IRIs of the background graphs that the pattern names."""
     return frozenset(
         part.name.term.value
-        for part in parts(pattern)
+        for part in every_pattern(pattern)
         if isinstance(part, Graph)
         and isinstance(part.name, Constant)
         and isinstance(part.name.term, NamedNode)
@@ -135,7 +121,7 @@ def graph_names(pattern: Pattern) -> frozenset[str]:
 def fallbacks(pattern: Pattern) -> tuple[Fallback, ...]:
     """The parts that pyoxigraph computes, once per distinct combination of arguments."""
     found: dict[str, Fallback] = {}
-    for part in parts(pattern):
+    for part in every_pattern(pattern):
         for expression in pattern_expressions(part):
             for name in _asked(expression):
                 found.setdefault(name, Fallback(name, "pyoxigraph computes it once per distinct argument"))

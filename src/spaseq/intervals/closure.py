@@ -25,8 +25,8 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import pattern_expressions
 from spaseq.algebra.strata import Stratum
+from spaseq.algebra.visibility import every_pattern
 from spaseq.columnar.keeping import Keeper
-from spaseq.columnar.needs import parts
 from spaseq.intervals.build import IntervalBuilder
 from spaseq.intervals.conjunction import ConjoinedSolutions
 from spaseq.intervals.endless import counts_without_end, invents_without_end, writes_without_end
@@ -311,7 +311,7 @@ def by_instant(stratum: Stratum, rules: Sequence[Rule]) -> bool:
 
 def _monotone(pattern: Pattern) -> bool:
     """True if more occurrences never mean fewer solutions."""
-    for part in parts(pattern):
+    for part in every_pattern(pattern):
         if isinstance(part, (LeftJoin, Minus, Group, Slice)) or any(
             has_exists(expression) for expression in pattern_expressions(part)
         ):

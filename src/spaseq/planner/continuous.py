@@ -11,8 +11,8 @@ from spaseq.algebra.format import format_pattern
 from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
 from spaseq.algebra.patterns import Graph
 from spaseq.algebra.scope import lowered, visible
+from spaseq.algebra.visibility import every_pattern
 from spaseq.algebra.windows import Range, Unit, WindowQuery
-from spaseq.columnar.needs import parts
 from spaseq.model.forms import ResultForm
 from spaseq.planner.window_distribution import window_distribution
 from spaseq.windowed.inputs import EventInput, Input, counted_inputs, matches, window_inputs
@@ -73,7 +73,7 @@ def graphs_of(query: WindowQuery) -> tuple[tuple[str, ...], bool]:
     windows = {window.name for window in query.windows}
     events = (event for match in matches(query) for event in declared_events(match.events))
     patterns = (query.pattern, *(lowered(event.pattern) for event in events))
-    graphs = [part.name for each in patterns for part in parts(each) if isinstance(part, Graph)]
+    graphs = [part.name for each in patterns for part in every_pattern(each) if isinstance(part, Graph)]
     named = [name.term.value for name in graphs if isinstance(name, Constant)]
     every = any(isinstance(name, Var) for name in graphs)
     found = (*query.default_graphs, *(query.named_graphs or ()), *(n for n in named if n not in windows))

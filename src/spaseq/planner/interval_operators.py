@@ -17,9 +17,9 @@ from spaseq.algebra.patterns import (
     PathSequence,
     Pattern,
 )
+from spaseq.algebra.visibility import every_pattern
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.needs import parts
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.errors import NOWHERE, Span
 from spaseq.intervals.conjunction import ConjoinedSolutions, PairJoin
@@ -163,7 +163,7 @@ def _place(query: IntervalQuery, operator: OperatorFacts, found: Sequence[Operat
 
 def _written(pattern: Pattern, name: str) -> Iterator[Pattern]:
     """The parts of a pattern that an operator of this name evaluates, in the order of the text."""
-    for part in parts(pattern):
+    for part in every_pattern(pattern):
         match part:
             case IntervalJoin(relation=relation) if relation.value == name:
                 yield part
@@ -189,7 +189,9 @@ def _repeats(path: object) -> bool:
 
 def _span(pattern: Pattern) -> Span:
     """From the first triple pattern of a part to its last."""
-    spans = [triple.span for part in parts(pattern) if isinstance(part, Bgp) for triple in part.triples]
+    spans = [
+        triple.span for part in every_pattern(pattern) if isinstance(part, Bgp) for triple in part.triples
+    ]
     known = [span for span in spans if span != NOWHERE]
     return Span(min(span.start for span in known), max(span.end for span in known)) if known else NOWHERE
 

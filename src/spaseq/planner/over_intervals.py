@@ -15,8 +15,8 @@ from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
 from spaseq.algebra.patterns import Bgp, Graph, Group, Pattern, Slice, TriplePattern
 from spaseq.algebra.scope import in_scope, sub_patterns
 from spaseq.algebra.strata import readings, unify
+from spaseq.algebra.visibility import every_pattern, exists_patterns
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.intervals.evaluation import IntervalEvaluation
 from spaseq.intervals.rule_limits import CURE, too_much
@@ -227,7 +227,7 @@ def graphs_of(query: IntervalQuery) -> tuple[tuple[str, ...], bool]:
     named = [
         part.name.term.value
         for pattern in patterns
-        for part in parts(pattern)
+        for part in every_pattern(pattern)
         if isinstance(part, Graph) and isinstance(part.name, Constant)
     ]
     return tuple(dict.fromkeys(named)), True

@@ -35,8 +35,8 @@ from spaseq.algebra.patterns import (
     Union,
 )
 from spaseq.algebra.scope import certainly_bound, lowered, pattern_expressions, sub_patterns
+from spaseq.algebra.visibility import every_pattern, exists_patterns
 from spaseq.algebra.windows import Emission, Range, StreamWindow, Trigger, Unit, WindowQuery
-from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.windowed.event_plan import not_split
 from spaseq.windowed.inputs import active_windows, counts_triples, dated_triples, matches, window_triples
 
@@ -99,7 +99,7 @@ def _candidates(query: WindowQuery) -> tuple[str, ...]:
         for event in declared_events(match.events):
             counted.update(sorted(certainly_bound(lowered(event.pattern))))
     names = [name for name, _ in counted.most_common() if not name.startswith("_:")]
-    groups = (part for part in parts(query.pattern) if isinstance(part, Group))
+    groups = (part for part in every_pattern(query.pattern) if isinstance(part, Group))
     grouped = {key.name for group in groups for key, value in group.keys if key == value}
     return tuple(sorted(names, key=lambda name: name not in grouped))
 
@@ -178,7 +178,7 @@ def _outermost(query: WindowQuery, key: str) -> tuple[bool, Pattern]:
 def _makes_blank_nodes(query: WindowQuery) -> bool:
     return any(
         isinstance(node, Call) and node.name == "BNODE"
-        for part in parts(query.pattern)
+        for part in every_pattern(query.pattern)
         for expression in pattern_expressions(part)
         for node in walk(expression)
     )
@@ -251,7 +251,7 @@ class _Splitting:
                 raise _NotSplit("LIMIT in a sub-SELECT chooses among the solutions of all values")
 
     def _reads(self, pattern: Pattern, active: tuple[str, ...]) -> bool:
-        matched = any(isinstance(part, EventMatch) for part in parts(pattern))
+        matched = any(isinstance(part, EventMatch) for part in every_pattern(pattern))
         return matched or next(window_triples(pattern, active, self._query), None) is not None
 
     def _require(self, pattern: Pattern, why: str) -> None:

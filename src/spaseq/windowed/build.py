@@ -49,9 +49,9 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope, lowered, pattern_expressions
 from spaseq.algebra.substitution import is_join
+from spaseq.algebra.visibility import every_pattern
 from spaseq.algebra.windows import WindowQuery
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.needs import parts
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.table import Table
 from spaseq.model.dictionary import TermDictionary
@@ -182,9 +182,11 @@ class ViewBuilder:
         """The view of a pattern that is evaluated anew."""
         self.anew.append(told)
         self._hold(pattern, source)
-        clock = any(is_volatile(each) for part in parts(pattern) for each in pattern_expressions(part))
+        clock = any(
+            is_volatile(each) for part in every_pattern(pattern) for each in pattern_expressions(part)
+        )
         matches: dict[Pattern, View] = {
-            part: self._match(part.events) for part in parts(pattern) if isinstance(part, EventMatch)
+            part: self._match(part.events) for part in every_pattern(pattern) if isinstance(part, EventMatch)
         }
         return ReevaluatedView(pattern, self.surroundings(source), self._count, matches, reads_clock=clock)
 
@@ -577,7 +579,7 @@ class ViewBuilder:
     def _graph(self, pattern: Graph, name: Node, inner: Pattern) -> View:
         if isinstance(name, Constant) and name.term in self._windows:
             return self._view(inner, ActiveGraph((self._windows[name.term],)))
-        if any(isinstance(part, Graph) for part in parts(inner)):
+        if any(isinstance(part, Graph) for part in every_pattern(inner)):
             raise _NotFollowed("a window inside a background graph")
         return self._background(pattern)
 

@@ -12,10 +12,10 @@ from spaseq.algebra.event_patterns import Consumption, declared_events
 from spaseq.algebra.functions import is_volatile
 from spaseq.algebra.scope import expression_variables, lowered, pattern_expressions, visible
 from spaseq.algebra.total_order import settled
+from spaseq.algebra.visibility import every_pattern
 from spaseq.algebra.windows import Emission, WindowQuery
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.columnar.needs import parts
 from spaseq.columnar.row_numbers import id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.model.dictionary import TermDictionary
@@ -194,7 +194,10 @@ def _alike(query: WindowQuery) -> Alike:
     events = (event for match in matches(query) for event in declared_events(match.events))
     patterns = (query.pattern, *(lowered(event.pattern) for event in events))
     if any(
-        is_volatile(each) for part in patterns for inner in parts(part) for each in pattern_expressions(inner)
+        is_volatile(each)
+        for part in patterns
+        for inner in every_pattern(part)
+        for each in pattern_expressions(inner)
     ):
         return Alike.NEVER
     return Alike.ALWAYS if query.consumption is Consumption.NONE else Alike.EMPTY

@@ -28,9 +28,8 @@ from spaseq.algebra.patterns import (
     TriplePattern,
 )
 from spaseq.algebra.scope import in_scope, lowered, pattern_expressions, sub_patterns
-from spaseq.algebra.visibility import event_triples
+from spaseq.algebra.visibility import event_triples, every_pattern, exists_patterns
 from spaseq.algebra.windows import Range, StreamWindow, Unit, WindowQuery
-from spaseq.columnar.needs import exists_patterns, parts
 from spaseq.errors import Span
 from spaseq.windowed.named_graphs import with_listed_events
 from spaseq.windowed.paths import triples_for
@@ -103,7 +102,7 @@ def counted_inputs(query: WindowQuery) -> frozenset[Input]:
 
 def matches(query: WindowQuery) -> tuple[EventMatch, ...]:
     """Every MATCH of a query."""
-    return tuple(part for part in parts(query.pattern) if isinstance(part, EventMatch))
+    return tuple(part for part in every_pattern(query.pattern) if isinstance(part, EventMatch))
 
 
 def event_inputs(match: EventMatch, query: WindowQuery) -> Iterator[Input | EventInput]:
@@ -152,7 +151,7 @@ class ConsumingEvent:
         """The patterns that EXISTS evaluates in what may change, with all that is inside them."""
         if self.changing:
             for inner in exists_patterns(self.whole):
-                yield from parts(inner)
+                yield from every_pattern(inner)
 
 
 def consuming_event(event: DeclaredEvent, events: tuple[DeclaredEvent, ...]) -> ConsumingEvent:

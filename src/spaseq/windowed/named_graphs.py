@@ -12,8 +12,8 @@ from spaseq.algebra.event_patterns import DeclaredEvent, EventPattern, rebuilt
 from spaseq.algebra.expressions import Call, Constant, Term, Unary, Var
 from spaseq.algebra.patterns import Bgp, EventMatch, Graph, Join, Pattern, Union, Values
 from spaseq.algebra.scope import lowered
+from spaseq.algebra.visibility import every_pattern
 from spaseq.algebra.windows import WindowQuery
-from spaseq.columnar.needs import parts
 
 
 def outside_graphs(
@@ -104,7 +104,7 @@ def _reads_more(pattern: Pattern, windows: Container[Term]) -> bool:
     return any(
         isinstance(part, EventMatch)
         or (isinstance(part, Graph) and isinstance(part.name, Constant) and part.name.term in windows)
-        for part in parts(pattern)
+        for part in every_pattern(pattern)
     )
 
 

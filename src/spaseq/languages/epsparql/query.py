@@ -9,12 +9,13 @@ from spaseq.algebra.events import AskForm, Form, ProjectionItem, SelectForm
 from spaseq.algebra.intervals import Asked, IntervalQuery, Policy, Rule
 from spaseq.algebra.patterns import Group, OrderBy, Pattern, Slice
 from spaseq.algebra.strata import NegativeCycle, strata
+from spaseq.algebra.visibility import every_pattern
 from spaseq.errors import QueryError
 from spaseq.languages.epsparql.dialect import parse_epsparql
 from spaseq.languages.epsparql.errors import NegativeDependence, PolicyImpossible
 from spaseq.languages.epsparql.printer import format_epsparql
 from spaseq.languages.epsparql.tree import EpsparqlFile
-from spaseq.languages.epsparql.warnings import every_part, warnings_of
+from spaseq.languages.epsparql.warnings import warnings_of
 from spaseq.languages.registry import Lowered
 from spaseq.languages.sparql import join, lower_group, lower_solutions, lower_values
 from spaseq.syntax import ast
@@ -103,7 +104,7 @@ def check_policy(query: IntervalQuery, policy: Policy) -> None:
     if policy is Policy.UNRESTRICTED or query.asked is None:
         return
     asked = query.asked
-    found = list(every_part(asked.read))
+    found = list(every_pattern(asked.read))
     slices = [(asked.offset, asked.limit), *((p.offset, p.limit) for p in found if isinstance(p, Slice))]
     clauses = {
         "grouping": any(isinstance(part, Group) for part in found),

@@ -12,7 +12,6 @@ from spaseq.algebra.expressions import (
     Call,
     Compare,
     Constant,
-    Exists,
     Expression,
     Term,
     Var,
@@ -20,7 +19,8 @@ from spaseq.algebra.expressions import (
 )
 from spaseq.algebra.intervals import GET_DURATION, GET_END_TIME, GET_START_TIME, IntervalQuery, Rule
 from spaseq.algebra.patterns import Pattern
-from spaseq.algebra.scope import in_scope, lowered, pattern_expressions, sub_patterns
+from spaseq.algebra.scope import in_scope, pattern_expressions
+from spaseq.algebra.visibility import every_pattern
 from spaseq.errors import QueryWarning, did_you_mean
 from spaseq.languages.epsparql.errors import NeverTrueOfTime, UnboundTemplateVariable
 from spaseq.temporal.instants import XSD
@@ -38,17 +38,8 @@ def warnings_of(query: IntervalQuery) -> tuple[QueryWarning, ...]:
     patterns = [rule.pattern for rule in query.rules]
     if query.asked is not None:
         patterns.append(query.asked.read)
-    found = [each for pattern in patterns for part in every_part(pattern) for each in _in_pattern(part)]
+    found = [each for pattern in patterns for part in every_pattern(pattern) for each in _in_pattern(part)]
     return (*found, *(each for rule in query.rules for each in _unbound(rule)))
-
-
-def every_part(pattern: Pattern) -> Iterator[Pattern]:
-    """The pattern and every pattern inside it, those in EXISTS included."""
-    yield pattern
-    nodes = (node for expression in pattern_expressions(pattern) for node in walk(expression))
-    inside = [lowered(node.pattern) for node in nodes if isinstance(node, Exists)]
-    for inner in (*sub_patterns(pattern), *inside):
-        yield from every_part(inner)
 
 
 # --- rules ----------------------------------------------------------------------------------------

@@ -43,10 +43,10 @@ _SourceKey: TypeAlias = tuple[int, Input | EventInput, tuple[str, ...], Consumin
 
 
 class EventSources(Keeper):
-    """All that a MATCH hears of events, by key.
+    """All events that a MATCH reads, by key.
 
-    ``leaves`` are its EVENTs in the order written. For STRICT ``every_event`` are all events of the windows, and for PARTITION ``keyed`` are those with
-    a key, by its variable.
+    ``leaves`` are its EVENTs in the order written. For STRICT all events of the windows are among them, and for PARTITION those with a
+    key, by its variable.
     """
 
     def __init__(

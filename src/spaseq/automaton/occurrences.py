@@ -31,6 +31,7 @@ from spaseq.automaton.tables import (
     Rows,
 )
 from spaseq.model.mappings import MappingTable
+from spaseq.model.ordered import numbers_from
 from spaseq.model.packing import INSTANT, Field
 from spaseq.settings import settings
 
@@ -392,7 +393,7 @@ def _matching(columns: list[tuple[Column, Column]]) -> tuple[Longs, Longs]:
     at = np.searchsorted(right[order], left)
     many = np.searchsorted(right[order], left, side="right") - at
     i = np.repeat(np.arange(len(left)), many)
-    return i, order[np.repeat(at, many) + np.arange(len(i)) - np.repeat(np.cumsum(many) - many, many)]
+    return i, order[numbers_from(at, many)]
 
 
 def _paired(one: tuple[Column, Column], other: tuple[Column, Column]) -> tuple[Longs, Longs]:

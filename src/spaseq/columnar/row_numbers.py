@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spaseq.columnar.keeping import Keeper
+from spaseq.model.ordered import numbers_from
 from spaseq.settings import settings
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def rows_of(column: Longs, values: Longs) -> Rows:
     """The rows of a sorted column with one of some different values, in order of these."""
     first = np.searchsorted(column, values)
     many = np.searchsorted(column, values, side="right") - first
-    return np.repeat(first - (np.cumsum(many) - many), many) + np.arange(int(many.sum()))
+    return numbers_from(first, many)
 
 
 class KeyIndex:
@@ -139,12 +140,10 @@ class KeyIndex:
         for known, rows in self._runs:
             start = np.searchsorted(known, keys)
             many = np.searchsorted(known, keys, side="right") - start
-            total = int(many.sum())
-            if not total:
+            if not many.any():
                 continue
             asked.append(np.repeat(np.arange(len(keys)), many))
-            places = np.arange(total) + np.repeat(start - (np.cumsum(many) - many), many)
-            found.append(rows[places])
+            found.append(rows[numbers_from(start, many)])
         return np.concatenate(asked), np.concatenate(found)
 
 

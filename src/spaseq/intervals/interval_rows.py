@@ -13,6 +13,7 @@ from spaseq.algebra.intervals import Policy
 from spaseq.columnar.growing import GrowingTable
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.row_numbers import KeyIndex, by_name, id_matrix, keys_of
+from spaseq.model.ordered import numbers_from
 from spaseq.settings import settings
 
 Ids = npt.NDArray[np.int32]
@@ -259,10 +260,9 @@ class EndIndex:
                 past = _search(ends, first, past, ends[np.minimum(first, len(ends) - 1)] + 1)
             many = np.maximum(past - first, 0)
             for low, high in portions(many):
-                own, count = many[low:high], int(many[low:high].sum())
+                own = many[low:high]
                 asked = np.repeat(np.arange(low, high), own)
-                places = np.arange(count) + np.repeat(first[low:high] - (np.cumsum(own) - own), own)
-                yield asked, rows[places]
+                yield asked, rows[numbers_from(first[low:high], own)]
 
     def count(self, keys: Longs, before: Longs) -> Rows:
         """How many rows have each of some keys and end before an instant."""

@@ -22,6 +22,7 @@ from spaseq.columnar.rdfs import DOMAIN, RANGE, SUB_CLASS, SUB_PROPERTY, TYPE, s
 from spaseq.intervals.interval_rows import Ids, IntervalRows, Mask, Rows, distinct_rows, stacked
 from spaseq.intervals.timed_expressions import TimedEvaluator
 from spaseq.model.dictionary import TermDictionary
+from spaseq.model.ordered import numbers_from
 
 Read = Callable[[IntervalRows], IntervalRows]
 Source = tuple[TriplePattern, Read]
@@ -235,7 +236,7 @@ class Entailment:
         low, high = self._relation(name, relation)
         first = np.searchsorted(low, ids)
         many = np.searchsorted(low, ids, side="right") - first
-        places = np.arange(int(many.sum())) + np.repeat(first - (np.cumsum(many) - many), many)
+        places = numbers_from(first, many)
         return np.repeat(np.arange(len(ids)), many), high[places]
 
     def _is_type(self) -> int:

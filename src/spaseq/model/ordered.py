@@ -7,6 +7,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+Longs = npt.NDArray[np.int64]
 Number = TypeVar("Number", bound=np.generic)
 
 
@@ -20,6 +21,25 @@ def each_once(values: npt.NDArray[Number]) -> npt.NDArray[Number]:
     fresh = np.ones(len(ordered), np.bool_)
     fresh[1:] = ordered[1:] != ordered[:-1]
     return ordered[fresh]
+
+
+def numbers_from(starts: npt.NDArray[np.integer], counts: npt.NDArray[np.integer]) -> Longs:
+    """From each start on so many numbers in a row.
+
+    >>> numbers_from(np.array([5, 9, 0]), np.array([2, 0, 3]))
+    array([5, 6, 0, 1, 2])
+    """
+    found: Longs = np.arange(int(counts.sum())) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    return found
+
+
+def numbered_in_row(counts: npt.NDArray[np.integer]) -> Longs:
+    """0, 1, 2 … for every count: which of so many each one is.
+
+    >>> numbered_in_row(np.array([2, 0, 3]))
+    array([0, 1, 0, 1, 2])
+    """
+    return numbers_from(np.zeros_like(counts), counts)
 
 
 def among(values: npt.NDArray[Number], others: npt.NDArray[Number]) -> npt.NDArray[np.bool_]:

@@ -33,7 +33,7 @@ from spaseq.columnar.views import Views
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
-from spaseq.model.ordered import among, each_once
+from spaseq.model.ordered import among, each_once, numbers_from
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.settings import limit_reached, settings
 
@@ -371,7 +371,7 @@ def match_keys(program: Program, batch: EventBatch, dictionary: TermDictionary) 
         if most > settings().event_partitions:
             raise limit_reached(f"one event belongs to {most:,} partitions", "event_partitions")
         row = np.repeat(np.arange(len(event)), many)
-        value = np.repeat(at, many) + np.arange(len(row)) - np.repeat(np.cumsum(many) - many, many)
+        value = numbers_from(at, many)
         event, keys = event[row], np.column_stack([keys[row], values[value]])
     return event, keys
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from spaseq.algebra.windows import ReportPolicy, StreamWindow, Trigger, Unit
 from spaseq.columnar.keeping import Keeper
-from spaseq.model.ordered import each_once
+from spaseq.model.ordered import each_once, numbered_in_row, numbers_from
 from spaseq.settings import settings
 from spaseq.temporal.instants import FOREVER
 from spaseq.windowed.instants import (
@@ -29,7 +29,6 @@ from spaseq.windowed.instants import (
     distinct,
     many_true,
     multiple,
-    numbers_from,
     repeats,
     steps,
     turning,
@@ -362,7 +361,7 @@ class Evaluations(Keeper):
         for at, _ in due.counted.values():
             here = np.searchsorted(at, instants, side="right") - np.searchsorted(at, instants)
             many = np.maximum(many, here)
-        evaluated, nth = np.repeat(instants, many), numbers_from(np.zeros(len(many), np.int64), many)
+        evaluated, nth = np.repeat(instants, many), numbered_in_row(many)
         closings: list[Longs | None] = [None] * len(self._windows)
         for number, (at, ends) in due.counted.items():
             closings[number] = self._nth_closing(number, at, ends, evaluated, nth)

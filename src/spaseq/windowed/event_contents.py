@@ -10,6 +10,7 @@ import numpy as np
 
 from spaseq.columnar.growing import GrowingTable
 from spaseq.columnar.row_numbers import KeyIndex, among, keys_of, rows_of
+from spaseq.model.ordered import numbers_from
 from spaseq.settings import settings
 from spaseq.temporal.instants import BEFORE_ALL
 from spaseq.windowed.evaluations import Period
@@ -164,7 +165,7 @@ class Candidates:
         order, first, last = self._ranges(keys_of(mine), keys_of(asked), contexts, None if shared else edge)
         many = np.maximum(last - first, 0)
         found = np.repeat(np.arange(len(asked)), many)
-        rows = order[first[found] + np.arange(len(found)) - np.repeat(np.cumsum(many) - many, many)]
+        rows = order[numbers_from(first, many)]
         fits = np.ones(len(found), np.bool_)
         if len(sure) > 1:  # the keys are hashes
             fits &= (mine[rows] == asked[found]).all(axis=1)

@@ -24,6 +24,7 @@ from spaseq.algebra.event_patterns import (
 )
 from spaseq.algebra.scope import certainly_bound, lowered, visible
 from spaseq.columnar.row_numbers import keys_of, numbered
+from spaseq.model.ordered import numbers_from
 from spaseq.temporal.instants import BEFORE_ALL
 from spaseq.windowed.event_contents import Candidates, Contexts, Edge, any_of
 from spaseq.windowed.timed import Ids, Longs, Mask, Rows
@@ -453,7 +454,7 @@ def _compatible(
     first = np.searchsorted(keys[order], asked)
     many = np.searchsorted(keys[order], asked, side="right") - first
     mine = np.repeat(np.arange(len(asked)), many)
-    theirs = order[first[mine] + np.arange(len(mine)) - np.repeat(np.cumsum(many) - many, many)]
+    theirs = order[numbers_from(first, many)]
     fits = (left.context[mine] == right.context[theirs]) & _fit(one, left.ids[mine], other, right.ids[theirs])
     return mine[fits], theirs[fits]
 
@@ -487,7 +488,7 @@ def _between(
     last = np.searchsorted(ranks, group * span + np.searchsorted(instants, before))
     many = np.where(distinct[group] == asked, np.maximum(last - first, 0), 0)
     mine = np.repeat(np.arange(len(asked)), many)
-    theirs = order[first[mine] + np.arange(len(mine)) - np.repeat(np.cumsum(many) - many, many)]
+    theirs = order[numbers_from(first, many)]
     fits = (context[mine] == others.context[theirs]) & _fit(one, pairs.ids[mine], other, others.ids[theirs])
     if whole:
         fits &= others.end[theirs] < before[mine]

@@ -31,12 +31,6 @@ def distinct(times: list[Longs]) -> Longs:
     return found[fresh]
 
 
-def numbers_from(starts: Longs, counts: Longs) -> Longs:
-    """From each start on so many numbers in a row."""
-    found: Longs = np.arange(int(counts.sum())) + np.repeat(starts - (np.cumsum(counts) - counts), counts)
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Steps:
     """Instants at equal distances, of which there may be more than memory has room for."""

@@ -16,9 +16,9 @@ from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.row_numbers import by_name, id_matrix, order_of
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.table import Table
+from spaseq.model.ordered import numbers_from
 from spaseq.windowed.evaluations import Period
 from spaseq.windowed.event_traces import TRACE
-from spaseq.windowed.instants import numbers_from
 from spaseq.windowed.timed import Counting, Counts, Held, Ids, Longs, Rows, TimedRows, order_by
 
 
@@ -185,8 +185,7 @@ class Reporter(Keeper):
         many = np.concatenate([counts.before[begins], counts.after, self._counting.counts[still]])
         there = many > 0
         row, start, many, length = row[there], start[there], many[there], (end - start)[there]
-        row, start, many = np.repeat(row, length), np.repeat(start, length), np.repeat(many, length)
-        at = start + np.arange(len(row)) - np.repeat(np.cumsum(length) - length, length)
+        row, at, many = np.repeat(row, length), numbers_from(start, length), np.repeat(many, length)
         row, at = np.repeat(row, many), np.repeat(at, many)
         order = order_by(at - first, row)
         return at[order] - first, row[order]

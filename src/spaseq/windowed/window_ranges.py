@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from spaseq.algebra.windows import Everything, Interval, Landmark, Range, StreamWindow, Unit, WindowBody
 from spaseq.columnar.keeping import Keeper
+from spaseq.model.ordered import numbered_in_row
 from spaseq.windowed.instants import multiple
 
 Longs = npt.NDArray[np.int64]
@@ -145,7 +146,7 @@ class WindowRanges(Keeper):
         done = ends // body.step
         many = np.diff(done)
         event = np.repeat(np.arange(first, last), many)
-        nth = np.arange(len(event)) - np.repeat(np.cumsum(many) - many, many)
+        nth = numbered_in_row(many)
         return events.times[event], (done[:-1][event - first] + 1 + nth) * body.step
 
     def note(self, times: Longs, triples: Longs) -> None:

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.ordered import each_once
+from spaseq.model.ordered import each_once, numbered_in_row
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program
 from spaseq.settings import settings
@@ -103,7 +103,7 @@ class Routing:
         buckets = [each_once(self._bucket(groups, np.full(self.groups, each))) for each in known.tolist()]
         count = np.array([len(each) for each in buckets], np.int64)
         first = (np.cumsum(count) - count)[which]
-        nth = _counted(count[which])
+        nth = numbered_in_row(count[which])
         copies = np.repeat(np.arange(len(rows)), count[which])
         found = np.concatenate([np.zeros(0, np.int32), *buckets])[first[copies] + nth]
         return self._once(rows[copies], found, len(times))
@@ -117,13 +117,13 @@ class Routing:
             first, last = self._stretch(times), self._stretch(times + self.reach)
             count = last - first + 1
             rows = np.repeat(np.arange(len(times)), count)
-            return rows, first[rows] + _counted(count)
+            return rows, first[rows] + numbered_in_row(count)
         first, last = -((self.reach - since) // self.size) - 1, (since + self.reach) // self.size
         if self.from_origin:
             first = np.where(since < 0, last + 1, np.maximum(first, 0))
         count = last - first + 1
         rows = np.repeat(np.arange(len(times)), count)
-        return rows, first[rows] + _counted(count)
+        return rows, first[rows] + numbered_in_row(count)
 
     def _once(self, rows: npt.NDArray[np.intp], bucket: Ints, count: int) -> Targets:
         """Rows and buckets without repetition: two stretches may share a bucket."""
@@ -192,16 +192,6 @@ def routing_of(
 def no_key(count: int) -> Words:
     """The hashes of rows without a key."""
     return np.zeros(count, np.uint64)
-
-
-def _counted(lengths: npt.NDArray[np.integer]) -> Longs:
-    """0, 1, 2 … for every length.
-
-    >>> _counted(np.array([2, 0, 3])).tolist()
-    [0, 1, 0, 1, 2]
-    """
-    found: Longs = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return found
 
 
 def combined(parts: list[Words], count: int) -> Words:

@@ -17,7 +17,7 @@ from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.mappings import MappingTable
-from spaseq.model.ordered import each_once
+from spaseq.model.ordered import each_once, numbered_in_row
 from spaseq.operators.event_log import digests_of
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import match_gpms, match_keys
@@ -168,7 +168,7 @@ class Mapper:
             targets = routing.targets(hashes, times[table.events[bound]])
             free = np.flatnonzero(~full)
             count = spread[table.events[free]]
-            nth = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+            nth = numbered_in_row(count)
             copies = np.repeat(free, count)
             places = present[(ends - spread)[table.events[copies]] + nth] % routing.buckets
             row = np.concatenate([bound[targets.row], copies])

@@ -12,7 +12,7 @@ import click
 
 import spaseq
 from spaseq.cli.query_files import show_problem
-from spaseq.errors import SpaseqError
+from spaseq.errors import SpaseqError, did_you_mean
 
 VERBS = {
     "run": "run queries over streams, write matches",
@@ -56,6 +56,14 @@ class Verbs(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that was asked for; a misspelt one is told what was probably meant."""
+        if args[0] not in VERBS and not args[0].startswith("-"):
+            ctx.fail(f"No such command `{args[0]}`{did_you_mean(args[0], VERBS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
             formatter.write_dl(list(VERBS.items()))
@@ -82,7 +90,7 @@ def _fill_closed_streams() -> None:
 @click.version_option(spaseq.__version__, prog_name="spaseq")
 @click.pass_context
 def main(context: click.Context) -> None:
-    """Find patterns in streams of RDF graphs with SPAseq queries."""
+    """Query streams of RDF graphs in SPAseq, RSP-QL, C-SPARQL, RSEP-QL or EP-SPARQL."""
     if os.environ.get("NO_COLOR"):
         context.color = False
     for stream in (sys.stdout, sys.stderr):  # a terminal that cannot show ∅ shows a question mark

@@ -1,4 +1,4 @@
-"""Rules that certainly produce without end (semantics 2.7), so that nobody waits until they have reached a limit one by one."""
+"""Rules that certainly produce without end (semantics 2.7), so that they are reported before they reach a limit one by one."""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ class ReevaluatedView(View):
         self.certain = certainly_bound(pattern)
         self._last = np.zeros((0, len(self.names)), np.int32)
         self._many = 1
-        """How many evaluations are made at a time; few at first, since nobody knows how many solutions they have."""
+        """How many evaluations are made at a time; few at first, since it is not known how many solutions they have."""
         self._version = -1
         """That of the background graphs at the last evaluation; another one at first, and after a restart."""
 

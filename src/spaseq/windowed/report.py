@@ -74,12 +74,12 @@ def outer_operators(form: Form, pattern: Pattern) -> tuple[Pattern, list[Pattern
 
 
 def _needs_windows(key: OrderKey) -> bool:
-    """Whether a key is no function of a row alone: the clock, the times of triples or a pattern decide it as well."""
+    """Whether a key is not a function of a row alone: the clock, the times of triples or a pattern decide it as well."""
     return is_volatile(key.expression) or reads_times(key.expression) or has_exists(key.expression)
 
 
 def _with_bound_keys(order: OrderBy) -> OrderBy:
-    """ORDER BY with variables for the keys that are no function of a row, bound where windows and clock are at hand."""
+    """ORDER BY with variables for the keys that are not functions of a row, bound where windows and clock are at hand."""
     inner, keys = order.pattern, list[OrderKey]()
     for number, key in enumerate(order.keys, start=1):
         if _needs_windows(key):

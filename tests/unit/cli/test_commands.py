@@ -248,6 +248,11 @@ def test_a_wrong_command_line_has_status_2(arguments: list[str]) -> None:
     assert run(*arguments).exit_code == 2
 
 
+def test_a_misspelt_command_is_told_the_one_that_was_meant() -> None:
+    """As a misspelt option or stream is."""
+    assert "No such command `chek`; did you mean `check`?" in run("chek").stderr
+
+
 # --- speed --------------------------------------------------------------------------------------
 
 

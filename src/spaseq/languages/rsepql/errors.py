@@ -193,7 +193,7 @@ class UnknownSelection(QueryError):
     """A letter after `SEQ^` that names no policy."""
 
     code = "SPQ721"
-    message_template = "SEQ^{text} is no policy"
+    message_template = "SEQ^{text} is not a policy"
     label_template = "not n, c or r"
     cure_template = "write SEQ^n for SEQ NAIVE, SEQ^c for SEQ CHRONOLOGICAL or SEQ^r for SEQ RECENT"
 

@@ -77,7 +77,7 @@ def time_range(since: datetime | str | int | None, until: datetime | str | int |
     end = FOREVER if until is None else _bound("until", until)
     if first >= end:
         raise InvalidArgument(
-            "`since` must be before `until`: events are read from the one on, up to but not at the other"
+            "`since` must be before `until`: events are read from `since` on and before `until`"
         )
     return first, end
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from spaseq.spark.sources.data_source import PartsPartition, RdfStreamReader, SourceOptions
+from spaseq.spark.sources.data_source import PartsPartition, RdfStreamReader
+from spaseq.spark.sources.source_options import SourceOptions
 from support.event_files import nquads
 from support.trades import trades
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from spaseq.errors import InvalidArgument
-from spaseq.spark.sources.data_source import PartsPartition, SourceOptions
+from spaseq.spark.sources.data_source import PartsPartition
 from spaseq.spark.sources.event_files import Tick
 from spaseq.spark.sources.offsets import Offset
+from spaseq.spark.sources.source_options import SourceOptions
 from support.event_files import nquads
 from support.file_feed import FileFeed
 from support.trades import trades

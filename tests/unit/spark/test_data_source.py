@@ -14,8 +14,9 @@ from spaseq.engine.bookmarks import Bookmark
 from spaseq.errors import IncompatibleCheckpoint, InvalidArgument
 from spaseq.io.growing import Cut
 from spaseq.operators.saved_state import IncompatibleState
-from spaseq.spark.sources.data_source import RdfReader, RdfStreamReader, SourceOptions
+from spaseq.spark.sources.data_source import RdfReader, RdfStreamReader
 from spaseq.spark.sources.offsets import Offset
+from spaseq.spark.sources.source_options import SourceOptions
 from spaseq.spark.sources.splits import MissingInput
 from support.event_files import nquads
 from support.trades import trades

@@ -69,7 +69,7 @@ def test_triples_are_not_built_where_they_are_not_wanted(
     """Nor are their terms."""
     (tmp_path / "a.nq").write_text(nquads(trades(3)), encoding="utf-8")
     monkeypatch.setattr(
-        "spaseq.spark.sources.event_files.as_written", lambda *_: pytest.fail("a term is written")
+        "spaseq.spark.sources.file_rows.as_written", lambda *_: pytest.fail("a term is written")
     )
     assert rows(source(tmp_path), "time", "source").num_rows == 3
 

@@ -14,8 +14,9 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from spaseq.errors import InvalidArgument
 from spaseq.operators.saved_state import IncompatibleState
-from spaseq.spark.sources.data_source import PartsPartition, RdfStreamReader, SourceOptions
+from spaseq.spark.sources.data_source import PartsPartition, RdfStreamReader
 from spaseq.spark.sources.offsets import Offset
+from spaseq.spark.sources.source_options import SourceOptions
 from support.event_files import nquads
 from support.trades import trades
 

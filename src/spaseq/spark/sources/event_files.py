@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,24 +13,21 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType, TimestampType
+from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from spaseq.engine.inputs import as_duration
 from spaseq.errors import InvalidArgument, described, listed
-from spaseq.io.bad_input import BadInput, OnBad
-from spaseq.io.growing import START, read_part
-from spaseq.io.layouts import FOLLOWED, NOT_GROUPED, with_cure
+from spaseq.io.bad_input import BadInput
+from spaseq.io.growing import START
+from spaseq.io.layouts import FOLLOWED, NOT_GROUPED
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.readers import check_source, found_layout, layout_of
 from spaseq.io.sources import Layout, PathLike, Source, find_sources
-from spaseq.model.dictionary import TermDictionary
 from spaseq.model.events import instant_of
 from spaseq.settings import settings
-from spaseq.spark.schemas import ARROW_TRIPLES, INSTANT, TRIPLES
 from spaseq.spark.shared_folder import BadPolicy, Directory, bad_policy
-from spaseq.spark.shuffle.arrow_terms import as_written
-from spaseq.spark.sources.splits import Split, still_there
-from spaseq.spark.sources.task_place import placed
+from spaseq.spark.sources.file_rows import event_columns
+from spaseq.spark.sources.splits import Split
 from spaseq.spark.spark_session import (
     is_connected,
     is_one_process,
@@ -47,26 +44,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
     from spaseq.model.batch import EventBatch
-
-EVENTS: Final = StructType(
-    [
-        StructField("time", TimestampType()),
-        StructField("triples", TRIPLES),
-        StructField("graph", StringType()),
-        StructField("source", StringType()),
-        StructField("position", LongType()),
-        StructField("promise", BooleanType()),
-    ]
-)
-"""What `read_events` and ``format("rdf")`` give: an events DataFrame, where each event comes from, and rows of a stream that
-are no events but promises."""
-
-
-def event_columns(options: ReadOptions) -> StructType:
-    """The columns of events that are read so: with intervals also their starts."""
-    begun = [StructField("start", TimestampType())] if options.ends is not None else []
-    return StructType([*EVENTS.fields, *begun])
-
 
 ALL_TIMES: Final = (BEFORE_ALL, FOREVER)
 
@@ -500,83 +477,3 @@ def parts_in(batch: pa.RecordBatch, predicate: str) -> Iterator[Split | BadInput
 def splits_in(text: str, predicate: str) -> list[Split]:
     """What one task reads, as `FileParts.tasks` says it."""
     return [Split.from_list(saved, predicate) for saved in json.loads(text)]
-
-
-def event_rows(
-    splits: Iterable[Split],
-    files: EventFiles,
-    bad: OnBad,
-    columns: Sequence[str] = (),
-) -> Iterator[pa.RecordBatch]:
-    """The events of some parts of files as rows, with some columns or all."""
-    dictionary = TermDictionary()
-    wanted = columns or event_columns(files.options).names
-    options = replace(
-        files.options,
-        needed_predicates=None if "triples" in wanted else frozenset(),
-        keep_names="graph" in wanted,
-        judged_bytes=settings().judged_bytes,
-    )
-    for split in splits:
-        with still_there(split.path):
-            report = with_cure(placed(bad, split), files.cure(split))
-            for events in read_part(split, split.begin, split.name, 0, dictionary, options, report):
-                yield rows_of(files.wanted(events), dictionary, split, wanted)
-
-
-def promise_row(promise: Promise, files: EventFiles, columns: Sequence[str] = ()) -> pa.RecordBatch:
-    """The row that is no event but announces that nothing earlier will follow: its time, and no triples."""
-    kinds = (ARROW_TRIPLES, pa.string(), pa.string(), pa.int64())
-    arrays = [pa.array([promise.time], INSTANT), *(pa.nulls(1, kind) for kind in kinds), pa.array([True])]
-    rows = pa.RecordBatch.from_arrays(arrays, names=EVENTS.names)
-    rows = rows if files.options.ends is None else rows.append_column("start", pa.nulls(1, INSTANT))
-    return rows.select(list(columns)) if columns else rows
-
-
-def rows_of(
-    events: EventBatch, dictionary: TermDictionary, split: Split, columns: Sequence[str] = EVENTS.names
-) -> pa.RecordBatch:
-    """Events of a part of a file as rows with these columns."""
-    arrays = [_column(name, events, dictionary, split) for name in columns]
-    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
-
-
-def _column(name: str, events: EventBatch, dictionary: TermDictionary, split: Split) -> pa.Array:
-    """One column of the rows of some events."""
-    count = len(events)
-    match name:
-        case "time":
-            return pa.array(events.times, INSTANT)
-        case "start":
-            return pa.nulls(count, INSTANT) if events.starts is None else pa.array(events.starts, INSTANT)
-        case "triples":
-            return _triples(events, dictionary)
-        case "graph":
-            return _graphs(events, dictionary)
-        case "source":
-            return pa.array([str(split.path)] * count, pa.string())
-        case "position":
-            # Which line of the file a part begins with is not worth reading all that is before it.
-            known = events.positions is not None and split.counted
-            return pa.array(events.positions, pa.int64()) if known else pa.nulls(count, pa.int64())
-        case _:
-            assert name == "promise", name
-            return pa.repeat(pa.scalar(False), count)
-
-
-def _triples(events: EventBatch, dictionary: TermDictionary) -> pa.Array:
-    columns = [
-        as_written(dictionary, ids).cast(pa.string())
-        for ids in (events.subjects, events.predicates, events.objects)
-    ]
-    structs = pa.StructArray.from_arrays(columns, fields=list(ARROW_TRIPLES.value_type))
-    return pa.ListArray.from_arrays(pa.array(events.offsets, pa.int32()), structs)
-
-
-def _graphs(events: EventBatch, dictionary: TermDictionary) -> pa.Array:
-    named = events.names > 0
-    graphs = pa.nulls(len(events), pa.string())
-    if not named.any():
-        return graphs
-    texts = as_written(dictionary, events.names[named]).cast(pa.string())
-    return pa.compute.replace_with_mask(graphs, pa.array(named), texts)

@@ -29,16 +29,9 @@ from spaseq.spark.shuffle.blocks import DIGEST, Block, Mappings, encode_block
 from spaseq.spark.shuffle.carried import packed
 from spaseq.spark.shuffle.watermark import Progress
 from spaseq.spark.sources.bad_events import BadEvents
-from spaseq.spark.sources.event_files import (
-    EventFiles,
-    FileParts,
-    Promise,
-    Tick,
-    parts_in,
-    rows_of,
-    splits_in,
-)
+from spaseq.spark.sources.event_files import EventFiles, FileParts, Promise, Tick, parts_in, splits_in
 from spaseq.spark.sources.event_rows import EventRows, carried_by, graph_texts
+from spaseq.spark.sources.file_rows import rows_of
 from spaseq.spark.sources.passed_times import PassedTimes
 from spaseq.spark.sources.splits import Split, still_there
 from spaseq.spark.sources.task_place import TaskPlace, placed

@@ -28,7 +28,8 @@ _OPERATORS: Final = frozenset(("UNION", *(relation.value for relation in Relatio
 _IRI: Final = frozenset(("IRIREF", "PNAME_LN", "PNAME_NS"))
 _INPUTS: Final = "inputs are named when the query is run, with --stream NAME=PATH or --kb IRI=PATH"
 _DURATION: Final = 'a bound on the time is a filter: FILTER(getDURATION() < "PT1H"^^xsd:duration)'
-_SHOWN: Final = {name: f"get{name.removeprefix('GET')}()" for name in TIME_FUNCTIONS}
+SHOWN: Final = {name: f"get{name.removeprefix('GET')}()" for name in TIME_FUNCTIONS}
+"""The functions of time as messages spell them."""
 _HINTS: Final = {
     ("FROM", "STREAM"): _INPUTS,
     ("}", "WITHIN"): _DURATION,
@@ -90,7 +91,7 @@ def _hint(rejected: Rejected, text: str) -> str:
             return f"all inputs are one stream, without windows: write the group without {word}; {_DURATION}"
         return f"write :{rejected.token.text} for a resource"
     if rejected.token.type == "NAME" and word in _TIMES and "TIME_FUNCTION" in rejected.expected:
-        return f"write {_SHOWN[_TIMES[word]]}"
+        return f"write {SHOWN[_TIMES[word]]}"
     before = text[: rejected.token.span.start].upper().split()
     if before and before[-1] in _OPERATORS:
         return f"put braces around what comes after: {{ … }} {before[-1]} {{ … }}"
@@ -101,7 +102,7 @@ def _hint(rejected: Rejected, text: str) -> str:
     if word in _ALMOST and _ALMOST[word] in rejected.expected:
         return f"did you mean {_ALMOST[word]}?"
     if rejected.previous is not None and rejected.previous.type == "TIME_FUNCTION":
-        return f"write {_SHOWN[rejected.previous.text.upper()]}"
+        return f"write {SHOWN[rejected.previous.text.upper()]}"
     return _name_hint(rejected)
 
 
@@ -110,8 +111,8 @@ def _name_hint(rejected: Rejected) -> str:
     word, expected = rejected.token.text, rejected.expected
     if rejected.token.type != "NAME" or not {"VAR", "FUNCTION"} <= expected:
         return ""
-    if near := get_close_matches(word.upper(), _SHOWN, n=1, cutoff=NEAR):
-        return f"did you mean {_SHOWN[near[0]]}?"
+    if near := get_close_matches(word.upper(), SHOWN, n=1, cutoff=NEAR):
+        return f"did you mean {SHOWN[near[0]]}?"
     if not get_close_matches(word.upper(), (*expected, *ARGUMENTS, *AGGREGATES), n=1, cutoff=NEAR):
         return f"write ?{word} for a variable, :{word} for a resource"
     return ""

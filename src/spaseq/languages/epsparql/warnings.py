@@ -22,15 +22,11 @@ from spaseq.algebra.patterns import Pattern
 from spaseq.algebra.scope import in_scope, pattern_expressions
 from spaseq.algebra.visibility import every_pattern
 from spaseq.errors import QueryWarning, did_you_mean
+from spaseq.languages.epsparql.dialect import SHOWN
 from spaseq.languages.epsparql.errors import NeverTrueOfTime, UnboundTemplateVariable
 from spaseq.temporal.instants import XSD
 
 _INSTANTS: Final = (GET_START_TIME, GET_END_TIME)
-_SHOWN: Final = {
-    GET_DURATION: "getDURATION()",
-    GET_START_TIME: "getSTARTTIME()",
-    GET_END_TIME: "getENDTIME()",
-}
 
 
 def warnings_of(query: IntervalQuery) -> tuple[QueryWarning, ...]:
@@ -100,10 +96,10 @@ def _is(text: str, datatype: str, *, duration: bool) -> bool:
 def _time(expression: Expression) -> tuple[str, bool] | None:
     """What an expression says of an interval, and whether that is a duration."""
     match expression:
-        case Call(name) if name in _SHOWN:
-            return _SHOWN[name], name == GET_DURATION
+        case Call(name) if name in SHOWN:
+            return SHOWN[name], name == GET_DURATION
         case Arithmetic("-", Call(first), Call(second)) if first in _INSTANTS and second in _INSTANTS:
-            return f"{_SHOWN[first]} - {_SHOWN[second]}", True
+            return f"{SHOWN[first]} - {SHOWN[second]}", True
         case _:
             return None
 

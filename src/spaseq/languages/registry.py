@@ -74,8 +74,8 @@ class Language:
             return lowered if isinstance(lowered, tuple) else (lowered,)
         if profile not in self.profiles or self.compile_profile is None:
             hint = did_you_mean(profile, self.profiles)
-            known = listed(self.profiles, "no profile at all")
-            raise InvalidArgument(f"`{profile}` is not a profile of {self.name}{hint}; it has {known}")
+            known = f"its profiles are {listed(self.profiles)}" if self.profiles else "it has no profiles"
+            raise InvalidArgument(f"`{profile}` is not a profile of {self.name}; {known}{hint}")
         return (self.compile_profile(text, name, profile),)
 
 

@@ -96,7 +96,7 @@ class Optimisations:
             if name not in Optimisations.names():
                 known = Optimisations.names()
                 raise InvalidArgument(
-                    f"`{name}` is not an optimisation{did_you_mean(name, known)}; there are {listed(known)}"
+                    f"`{name}` is not an optimisation; there are {listed(known)}{did_you_mean(name, known)}"
                 )
         return Optimisations(**dict.fromkeys(names, False))
 

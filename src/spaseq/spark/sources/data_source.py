@@ -74,7 +74,11 @@ class PartsPartition(InputPartition):
 
 
 def register(spark: SparkSession) -> None:
-    """Let this session know ``format("rdf")``, with the access to stores that this process has."""
+    """Let this session know ``format("rdf")``, with the access to stores that this process has.
+
+    Its options are the arguments of `read_events`, spelt as Spark does: ``onBadInput``, ``maxFilesPerTrigger``; ``archive`` is
+    ``sourceArchiveDir``, and a schema takes the place of ``columns``. Durations are whole numbers of microseconds.
+    """
     # A class made here is sent with its attributes; options of a reader are shown in plans.
     spark.dataSource.register(type("RdfFiles", (RdfDataSource,), {"access": StoreAccess()}))
 

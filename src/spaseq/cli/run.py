@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Unpack, cast
 
 import click
+from click.core import ParameterSource
 
 from spaseq.cli.arguments import in_options, labels, pair
 from spaseq.cli.engines import chosen_engine, input_bytes
@@ -110,6 +111,7 @@ def _request(given: Arguments) -> RunRequest:
             "standard input cannot be a query and a stream at once; put the query in a file"
         )
     queries = _queries(given)
+    _tell_unused(given, queries)
     names = {name for item in queries for s in item.query.streams for name in s.names}
     graphs = {iri for item in queries for iri in item.query.knowledge[0]}
     if given["follow"] and given["layout"] == "dataset":
@@ -180,7 +182,7 @@ def _check_folder(output: Place) -> None:
 
 
 def _times(given: Arguments) -> dict[str, int | None]:
-    """The options about time in microseconds, None for those that were not given; says which have no effect."""
+    """The options about time in microseconds, None for those that were not given or have no effect."""
     from spaseq.engine.inputs import as_duration
     from spaseq.engine.request import MAX_LEAD
 
@@ -194,13 +196,24 @@ def _times(given: Arguments) -> dict[str, int | None]:
     times = {name: None if text is None else as_duration(text, options[name]) for name, text in named.items()}
     if given["follow"]:
         return {**times, "max_lead": MAX_LEAD if times["max_lead"] is None else times["max_lead"]}
-    for name in ("lateness", "settle", "idle_after"):
-        if times[name] is not None:
-            say(
-                "warning",
-                f"{options[name]} has no effect on a finite input, which is sorted as a whole; it is for --follow",
-            )
     return {**dict.fromkeys(times), "max_lead": times["max_lead"]}
+
+
+def _tell_unused(given: Arguments, queries: tuple[NamedQuery, ...]) -> None:
+    """Say which of the options that were given have no effect on this run."""
+    finite = "on a finite input, which is sorted as a whole; it is for --follow"
+    other = "on these queries; it is for EP-SPARQL"
+    unused: list[tuple[bool, tuple[str, ...], str]] = [
+        (not given["follow"], ("lateness", "settle", "idle_after"), finite),
+        (all(item.query.language != "epsparql" for item in queries), ("policy", "rule_limit"), other),
+        (given["checkpoint"] is None, ("checkpoint_every",), "without --checkpoint"),
+        (given["engine"] == "local", ("master",), "with --engine local, which is this process"),
+    ]
+    source = click.get_current_context().get_parameter_source
+    for applies, names, why in unused:
+        for name in names:
+            if applies and source(name) is ParameterSource.COMMANDLINE:
+                say("warning", f"--{name.replace('_', '-')} has no effect {why}")
 
 
 def _is_piped(stream: str) -> bool:

@@ -256,6 +256,22 @@ def test_a_lateness_without_follow_is_told_to_have_no_effect(
     assert "--lateness has no effect on a finite input" in told
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (("--policy", "recent"), "on these queries; it is for EP-SPARQL"),
+        (("--rule-limit", "5"), "on these queries; it is for EP-SPARQL"),
+        (("--checkpoint-every", "1s"), "without --checkpoint"),
+        (("--master", "local[1]"), "with --engine local, which is this process"),
+    ],
+)
+def test_an_option_without_effect_is_told(folder: Path, given: tuple[str, str], why: str) -> None:
+    """Who gives an option expects something of it."""
+    told = run("rise.spaseq", "--stream", "S1=two.nq", *given)
+    assert told.exit_code == 0
+    assert f"warning: {given[0]} has no effect {why}" in told.stderr
+
+
 def test_no_event_of_a_finite_input_is_late(folder: Path) -> None:
     """Ten seconds out of order with a lateness of one: the match is found, nothing is quarantined."""
     write("mixed.nq", [trade(20, "H1", 5), trade(10, "H1", 1)])

@@ -131,3 +131,11 @@ def test_a_file_that_vanishes_in_a_micro_batch_is_told_as_such(tmp_path: Path) -
     file.unlink()
     with pytest.raises(MissingInput, match=f"`{file}` was there when the query was planned"):
         list(reader.read(partition))
+
+
+def test_an_unknown_option_is_answered_with_those_a_user_may_give() -> None:
+    """What `match` tells a source of its own is no advice, and the nearest name helps most."""
+    with pytest.raises(InvalidArgument) as caught:
+        SourceOptions.of({"path": "events", "timstampPredicate": "http://ex.org/at"})
+    assert str(caught.value).endswith("did you mean `timestampPredicate`?")
+    assert "schedule" not in str(caught.value)

@@ -52,7 +52,7 @@ from spaseq.spark.sources.event_files import (
 from spaseq.spark.sources.file_rows import event_columns, event_rows, promise_row
 from spaseq.spark.sources.offsets import FileLog, Offset, Taken, between
 from spaseq.spark.sources.schedule import Schedule
-from spaseq.spark.sources.source_options import OPTIONS, SourceOptions
+from spaseq.spark.sources.source_options import OPTIONS, OWN, SourceOptions
 from spaseq.spark.sources.splits import Split, still_there
 from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.stores import StoreAccess, place_of
@@ -140,7 +140,7 @@ class _Options(dict[str, str]):
     """Options by name, whatever the case."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
-        names = {name.lower(): name for name in OPTIONS}
+        names = {name.lower(): name for name in (*OPTIONS, *OWN)}
         super().__init__({names.get(name.lower(), name): value for name, value in given.items()})
 
 

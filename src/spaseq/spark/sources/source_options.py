@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from spaseq.engine.request import SETTLE
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, did_you_mean
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout
 from spaseq.spark.shared_folder import bad_policy
@@ -22,9 +22,10 @@ CLEAN: Final = get_args(Clean)
 
 OPTIONS: Final = (
     "path", "paths", "format", "timestampPredicate", "startPredicate", "endPredicate", "timeUnit", "triplesPerEvent", "layout", "since", "until", "onBadInput", "quarantine",
-    "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "parallelism", "partBytes", "yields", "schedule", "stream",
-    "settle", "idleAfter", "fileLog", "maxFileAge", "cleanSource", "sourceArchiveDir",
+    "maxFilesPerTrigger", "maxBytesPerTrigger", "finite", "settle", "idleAfter", "fileLog", "maxFileAge", "cleanSource", "sourceArchiveDir",
 )  # fmt: skip
+OWN: Final = ("parallelism", "partBytes", "yields", "schedule", "stream")
+"""What `match` and `spaseq run` tell a source of their own."""
 
 
 READ_BY_SPARK: Final = (
@@ -68,11 +69,12 @@ class SourceOptions:
 
     @staticmethod
     def of(given: Mapping[str, str], id: str = "") -> SourceOptions:  # noqa: A002
-        known = {name.lower() for name in OPTIONS}
+        known = {name.lower() for name in (*OPTIONS, *OWN)}
         for name in given:
             if name.lower() not in known:
+                meant = did_you_mean(name, OPTIONS)
                 raise InvalidArgument(
-                    f'format("rdf") has no option `{name}`; its options are {", ".join(OPTIONS)}'
+                    f'format("rdf") has no option `{name}`; its options are {", ".join(OPTIONS)}{meant}'
                 )
         many = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
         many = list(dict.fromkeys(map(one_name, many)))

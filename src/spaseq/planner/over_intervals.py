@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final
 
 from spaseq.algebra.by_place import by_place
 from spaseq.algebra.events import SelectForm
 from spaseq.algebra.expressions import Constant, Var
 from spaseq.algebra.format import format_pattern
-from spaseq.algebra.intervals import IntervalQuery, Rule
+from spaseq.algebra.intervals import IntervalQuery, Policy, Rule
 from spaseq.algebra.operator_query import OperatorQuery, StreamPattern
 from spaseq.algebra.patterns import Bgp, Graph, Group, Pattern, Slice, TriplePattern
 from spaseq.algebra.scope import in_scope, sub_patterns
@@ -127,6 +128,11 @@ def common_key(query: IntervalQuery) -> CommonKey | str:
                 or f"?{name} is the subject of one triple pattern and the object of another {ALIKE}"
             )
             continue
+        if query.policy is not Policy.UNRESTRICTED and _in_two_roles(places):
+            reason = (
+                reason or f"?{name} is the subject of one triple pattern and the object of another {CONSUMED}"
+            )
+            continue
         found = _with_rules(places, query.rules)
         if found is not None:
             return CommonKey(name, found)
@@ -135,6 +141,7 @@ def common_key(query: IntervalQuery) -> CommonKey | str:
 
 
 ALIKE: Final = "like it, so that one occurrence would belong to two keys"
+CONSUMED: Final = "that may match the same occurrence, which one key could consume and another one still use"
 WHOLE: Final = (
     "every rule: a variable that is subject or object of all its triple patterns, in the same place of those that are alike, "
     "and of what others read of what they produce"
@@ -181,6 +188,11 @@ def _with_places(known: Places, pattern: Pattern, name: str) -> Places | None:
         if found.setdefault(place, names[name]) != names[name]:
             return None
     return found
+
+
+def _in_two_roles(places: Places) -> bool:
+    """True if an occurrence may match two triple patterns, in one as subject of its key and in the other one as object of another key."""
+    return any(unify(one, other) and places[one] != places[other] for one, other in combinations(places, 2))
 
 
 def _stays_apart(template: TriplePattern, name: str, places: Places) -> bool:

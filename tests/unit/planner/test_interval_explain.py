@@ -66,6 +66,17 @@ def test_joins_of_three_parts_have_an_order() -> None:
     assert found["by"] == ["?c: every triple pattern has ?c as subject or object"]
 
 
+@pytest.mark.parametrize("right", ["{ :c :p ?x }", "{ ?z ?p ?x }"])
+def test_what_one_key_consumes_no_other_key_may_still_use(right: str) -> None:
+    """Under a policy an occurrence that may match two triple patterns has the key in the same place of both."""
+    text = f"SELECT ?x WHERE {{ {{ ?x :p ?y }} SEQ {right} }}"
+    assert plan(text)["by"] == ["?x: every triple pattern has ?x as subject or object"]
+    (alone,) = plan(text, "chronological")["by"]
+    assert alone.startswith("one worker: ?x is the subject of one triple pattern and the object of another")
+    apart = "SELECT ?x WHERE { { ?x :p ?y } SEQ { :c :q ?x } }"
+    assert plan(apart, "chronological")["by"] == ["?x: every triple pattern has ?x as subject or object"]
+
+
 def test_rules_say_whose_an_operator_is_and_their_strata() -> None:
     """The second rule feeds itself."""
     found = plan(

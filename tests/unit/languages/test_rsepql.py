@@ -261,6 +261,10 @@ def test_the_spelling_of_city_bench_is_read() -> None:
         ("SELECT * FROM NAMED WINDOW <w> [RANGE 5s] {}", "FROM NAMED WINDOW <w> ON <s>"),
         ("SELECT * FROM STREAM <s> [STEP 5s RANGE 10s] {}", "[RANGE 10s STEP 5s]"),
         ("SELECT * FROM STREAM <s> [TUMBLING 10s] {}", "[RANGE 10s TUMBLING]"),
+        (
+            "CONSTRUCT FROM NAMED WINDOW <w> ON <s> [RANGE 5s] WHERE { WINDOW <w> { ?a ?b ?c } }",
+            "write CONSTRUCT { … } WHERE { … }",
+        ),
         ("SELECT * FROM STREAM <s> [LANDMARK 10] {}", "LND"),
         ("SELECT * FROM STREAM <s> [ROWS 10] {}", "RANGE 10 EVENTS"),
         ("SELECT * FROM STREAM <s> [RANGE 5s] REPORT EVERY 5s {}", "at the end"),

@@ -43,7 +43,6 @@ _ELSEWHERE = {
     "RANGE": "a window stands in brackets: [RANGE 10s STEP 5s]",
     "EVENT": "events are declared after the sources and before WHERE: EVENT ON <w> { … } AS E1",
     "CONSUME": "CONSUME stands after WHERE and its modifiers, before REPORT",
-    "MATCH": "MATCH stands inside WHERE { … }",
     "REPORT": "REPORT stands at the end of the query",
     "WITHIN": "how far events may lie apart is the size of their window: [RANGE 10s]",
 }
@@ -123,7 +122,9 @@ def _hint(rejected: Rejected, _text: str) -> str:
         return _FIRST_IN_WINDOW[word]
     if word == "WINDOW":
         named = "a window has a name: FROM NAMED WINDOW <w> ON <s> [RANGE 10s STEP 5s]"
-        return named if "NAMED" in expected else "WINDOW <w> { … } stands inside WHERE { … }"
+        return named if "NAMED" in expected else _inside_where("WINDOW <w> { … }", expected)
+    if word == "MATCH":
+        return _inside_where("MATCH", expected)
     if word in _MODIFIERS and END in expected and "REPORT" not in expected:
         return f"{word} stands before REPORT"
     if expected == {"NAME"} and token.text[:1].isalpha():
@@ -131,6 +132,12 @@ def _hint(rejected: Rejected, _text: str) -> str:
     if (token.type == "NAME" or word == "MIN") and "UNIT" in expected:
         return "the units of time are ms, s, m, h, d and the words MILLISECONDS to DAYS"
     return _ELSEWHERE.get(word, "")
+
+
+def _inside_where(clause: str, expected: frozenset[str]) -> str:
+    """The cure for a clause outside WHERE, or inside CONSTRUCT's template or its short form."""
+    triples = "}" in expected and "FILTER" not in expected
+    return f"{'write CONSTRUCT { … } WHERE { … }: ' if triples else ''}{clause} stands inside WHERE {{ … }}"
 
 
 DIALECT: Final = Dialect(

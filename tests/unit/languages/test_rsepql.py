@@ -281,6 +281,12 @@ def test_the_spelling_of_another_engine_is_told_what_to_write(text: str, cure: s
     assert cure in error.value.cure
 
 
+def test_a_step_without_unit_that_counts_may_be_longer_than_any_time() -> None:
+    """It is no number of seconds."""
+    query = parse_rsepql("SELECT * FROM STREAM <s> [RANGE 3 TRIPLES STEP 999999999999999999] { ?a ?b ?c }")
+    assert query.streams[0].window[0].step == 999_999_999_999_999_999
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [

@@ -69,7 +69,7 @@ _LETTERS: Final = {"N": Selected.NAIVE, "C": Selected.CHRONOLOGICAL, "R": Select
 
 
 class Size(NamedTuple):
-    """A size as written; ``unit`` is None for a number alone. ``length`` is what it is as a time, in microseconds."""
+    """A size as written; ``unit`` is None for a number alone. ``length`` is that of a time with a unit, in microseconds."""
 
     text: str
     unit: Unit | None
@@ -208,6 +208,8 @@ class RsepqlActions(SparqlActions):
     def _sized(self, size: Size, unit: Unit) -> int:
         """How much of a unit a size is; 1 if that is wrong and reported."""
         if unit is Unit.TIME:
+            if size.unit is None:
+                size = self._length(size.span, size.text, "s")
             if size.length > 0:
                 return size.length
             self.report(LengthNotPositive(text=size.text, span=size.span))
@@ -228,10 +230,10 @@ class RsepqlActions(SparqlActions):
         return Unit.TRIPLES if token.text.upper() == "TRIPLES" else Unit.EVENTS
 
     def bare_size(self, span: Span, amount: Token) -> Size:
-        return self._length(span, amount, "s")._replace(unit=None)
+        return Size(amount.text, None, 0, span)
 
     def unit_size(self, span: Span, amount: Token, unit: Token) -> Size:
-        return self._length(span, amount, unit.text)
+        return self._length(span, amount.text, unit.text)
 
     def counted_size(self, span: Span, *parts: Unit | Token) -> Size:
         unit = next(part for part in parts if isinstance(part, Unit))
@@ -246,12 +248,12 @@ class RsepqlActions(SparqlActions):
         """``PT1.5S`` comes as three tokens."""
         return self._duration(span, "".join(part.text for part in parts))
 
-    def _length(self, span: Span, amount: Token, unit: str) -> Size:
+    def _length(self, span: Span, amount: str, unit: str) -> Size:
         try:
-            return Size(amount.text, Unit.TIME, read_length(amount.text, unit), span)
+            return Size(amount, Unit.TIME, read_length(amount, unit), span)
         except ValueError as problem:
-            self.report(BadLength(text=_short(amount.text + unit), reason=str(problem), span=span))
-            return Size(amount.text, Unit.TIME, 1, span)
+            self.report(BadLength(text=_short(amount + unit), reason=str(problem), span=span))
+            return Size(amount, Unit.TIME, 1, span)
 
     def _duration(self, span: Span, text: str) -> Size:
         try:

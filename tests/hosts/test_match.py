@@ -149,6 +149,13 @@ def test_variables_that_spark_could_not_tell_apart_keep_their_question_mark(even
     assert {row["??Time"] for row in found.collect()} == {"1", "2.5"}
 
 
+def test_a_variable_that_is_selected_twice_is_one_column(events: DataFrame) -> None:
+    """As in every other output."""
+    found = sps.match(SELECT.replace("?k ?v ?w", "?v ?k ?v"), {"S": events}, native=True)
+    assert found.columns == ["time", "start", "v", "k"]
+    assert {(row.v, row.k) for row in found.collect()} == {("1", f"{EX}k1"), ("2.5", f"{EX}k2")}
+
+
 def test_a_variable_may_have_any_name(events: DataFrame) -> None:
     """Also where answers are compared over all buckets, by columns of our own."""
     text = SELECT.replace("SELECT", "SELECT DISTINCT").replace("?k", "?equal").replace("?w", "?spread")

@@ -253,6 +253,11 @@ class SelectForm:
     items: tuple[ProjectionItem, ...]
     distinct: bool = False
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the selected variables, each once: ``SELECT ?x ?x`` selects one."""
+        return tuple(dict.fromkeys(item.variable.name for item in self.items))
+
 
 @dataclass(frozen=True, slots=True)
 class ConstructForm:

@@ -380,8 +380,8 @@ def _for_operator(query: OperatorQuery) -> _Planned:
 
 def _form(form: Form) -> ResultForm:
     match form:
-        case SelectForm(items, distinct):
-            return ResultForm("select", tuple(item.variable.name for item in items), distinct)
+        case SelectForm(distinct=distinct):
+            return ResultForm("select", form.variables, distinct)
         case ConstructForm(template):
             nodes = (node for t in template for node in (t.subject, t.predicate, t.object))
             names = (node.name for node in nodes if isinstance(node, Var) and not node.hidden)

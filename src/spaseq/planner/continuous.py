@@ -59,8 +59,8 @@ def _name(each: Input | EventInput, aliases: dict[str, str]) -> str:
 
 def _form(query: WindowQuery) -> ResultForm:
     match query.form:
-        case SelectForm(items):
-            return ResultForm("select", tuple(item.variable.name for item in items), continuous=True)
+        case SelectForm():
+            return ResultForm("select", query.form.variables, continuous=True)
         case ConstructForm():
             names = tuple(variable.name for variable in visible(query.pattern))
             return ResultForm("construct", names, continuous=True)

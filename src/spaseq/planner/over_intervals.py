@@ -226,7 +226,7 @@ def _form(query: IntervalQuery) -> ResultForm:
         return ResultForm("construct", ("s", "p", "o"), continuous=True, lasting=True)
     if isinstance(asked.form, SelectForm):
         limited = asked.limit is not None or asked.offset > 0
-        names = tuple(item.variable.name for item in asked.form.items)
+        names = asked.form.variables
         return ResultForm("select", names, distinct=asked.distinct and not limited, most=asked.limit)
     return ResultForm("ask")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -85,6 +86,12 @@ _FOUND = {
 
 _CLOSING = ("}", ")", "]")
 
+_OPERATORS = frozenset(("=", "!=", "<", "<=", ">", ">=", "&&", "||", "+", "-", "*", "/", "IN", "NOT"))
+_CALLED = re.compile(
+    r"\b(FILTER|HAVING)\s*((?:[\w:.-]+|<[^<>\s]*>)\s*\((?:[^()]|\([^()]*\))*\))\s*\Z", re.IGNORECASE
+)
+"""A function call that is a whole condition, as far as a text goes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Wording:
@@ -108,9 +115,14 @@ def syntax_error(rejected: Rejected, text: str, wording: Wording) -> QueryError:
     own = wording.error(rejected) if wording.error is not None else None
     if own is not None:
         return own
-    if token.type == "<" and expected & _IRI:
+    called = _CALLED.search(text, 0, token.start) if token.text.upper() in _OPERATORS else None
+    if token.type == "<" and expected & _IRI and called is None:
         return _bad_iri(text, token.start)
     words = _readable(expected, wording)
+    if called is not None:
+        shown = f"{called[1]} ({called[2]} {token.text} …)"
+        hint = f"a condition that is more than a function call stands in parentheses: {shown}"
+        return UnexpectedToken(found=_found(token), expected=words, hint=hint, span=token.span)
     if token.type == END:
         before = rejected.previous
         if before is None:

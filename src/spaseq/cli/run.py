@@ -207,7 +207,6 @@ def _tell_unused(given: Arguments, queries: tuple[NamedQuery, ...]) -> None:
         (not given["follow"], ("lateness", "settle", "idle_after"), finite),
         (all(item.query.language != "epsparql" for item in queries), ("policy", "rule_limit"), other),
         (given["checkpoint"] is None, ("checkpoint_every",), "without --checkpoint"),
-        (given["engine"] == "local", ("master",), "with --engine local, which is this process"),
     ]
     source = click.get_current_context().get_parameter_source
     for applies, names, why in unused:

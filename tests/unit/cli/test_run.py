@@ -262,7 +262,6 @@ def test_a_lateness_without_follow_is_told_to_have_no_effect(
         (("--policy", "recent"), "on these queries; it is for EP-SPARQL"),
         (("--rule-limit", "5"), "on these queries; it is for EP-SPARQL"),
         (("--checkpoint-every", "1s"), "without --checkpoint"),
-        (("--master", "local[1]"), "with --engine local, which is this process"),
     ],
 )
 def test_an_option_without_effect_is_told(folder: Path, given: tuple[str, str], why: str) -> None:

@@ -17,16 +17,20 @@ from pyoxigraph import BlankNode, Quad, QuerySolutions, Store, Triple
 import spaseq
 from spaseq.algebra.intervals import IntervalQuery
 from spaseq.algebra.strata import NegativeCycle
+from spaseq.columnar.knowledge import Knowledge as Known
 from spaseq.errors import QueryError
 from spaseq.languages.epsparql.query import compile_intervals
 from spaseq.model.events import GraphEvent, localised
 from spaseq.model.matches import Match
 from spaseq.model.terms import BlankScopes
 from spaseq.planner import CompiledQuery, compile_query
+from spaseq.planner.distribution import RouteUnit
+from spaseq.planner.in_run import Choices, in_run
 from spaseq.reference.interval_answers import interval_answers
 from spaseq.settings import changed_settings
 from support.engine_hosts import ENGINE_HOSTS
 from support.event_files import END, START, interval_nquads
+from support.in_buckets import matches_in_buckets
 from support.interval_hosts import WAYS, column_answers
 from support.interval_scenarios import IntervalScenario, interval_scenarios, plain_scenarios
 from support.join_orders import shuffled_joins
@@ -164,6 +168,33 @@ def test_the_engine_answers_as_the_reference_does(scenario: IntervalScenario, wa
         policy=scenario.policy.value, rdfs=scenario.rdfs,
     )  # fmt: skip
     assert _said(query, found) == _said(query, expected)
+
+
+@MORE
+@given(
+    interval_scenarios() | st.integers(0, 2**32).map(lambda seed: policy_scenario(Random(seed))),
+    st.sampled_from((1, 2, 7)),
+    st.sampled_from((1, 3)),
+    st.booleans(),
+)
+def test_buckets_answer_together_as_the_reference_does(
+    scenario: IntervalScenario, buckets: int, tasks: int, streaming: bool
+) -> None:
+    """Spread by a variable, with what rules produce and what answers consume: each answer is there once."""
+    query = _compiled(scenario)
+    choices = Choices(scenario.policy.value)
+    known = Known(scenario.knowledge, rdfs=scenario.rdfs)
+    (program,) = in_run([compile_query(scenario.query, "epsparql")], known, choices)
+    asked = query.asked
+    later = program.form.compares or asked is None or asked.limit is not None or asked.offset
+    if program.distribution.unit is RouteUnit.WHOLE or later:
+        return  # that one bucket is enough, other tests show; DISTINCT, ASK and LIMIT are finished over all buckets
+    expected = _answers(query, scenario, _localised(scenario.events))
+    found = matches_in_buckets(
+        program, scenario.events, scenario.knowledge, buckets,
+        tasks=tasks, streaming=streaming, rdfs=scenario.rdfs,
+    )  # fmt: skip
+    assert _lines(found) == _lines(expected)
 
 
 @FEWER

@@ -19,6 +19,7 @@ from spaseq.settings import changed_settings
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.across_buckets import NUMBERED
 from spaseq.spark.output.answer_rows import RowForm
+from spaseq.spark.schemas import EQUAL, SPREAD
 from spaseq.spark.shared_folder import BadPolicy
 from spaseq.spark.sources.bad_events import BadEvents
 from spaseq.spark.sources.task_place import TaskPlace
@@ -99,14 +100,14 @@ class Buckets:
 
 def _compared(row: dict[str, object]) -> bool:
     """True if one of equal answers is kept when those of all buckets meet; each bucket, and each part of it, may give one."""
-    equal = row.get("equal")
+    equal = row.get(EQUAL)
     return isinstance(equal, str) and not equal.startswith(NUMBERED)
 
 
 def _shown(row: dict[str, object]) -> str:
     """A row, comparable: which of equal answers DISTINCT and ASK keep is open, labels mean nothing, nor does the place of a row."""
-    chooses = row.get("equal") is not None
-    left_out = ("spread", *(("match", "events") if chooses else ()))
+    chooses = row.get(EQUAL) is not None
+    left_out = (SPREAD, *(("match", "events") if chooses else ()))
     kept = {name: value for name, value in row.items() if name not in left_out}
     return re.sub(r"_:[^\s'\"]+", "_:", str(kept))
 

@@ -31,6 +31,7 @@ def matches_in_buckets(
     *,
     tasks: int = 2,
     streaming: bool = False,
+    rdfs: bool = False,
 ) -> list[Match]:
     """What all buckets report, of an input that is read by so many tasks, or comes in so many micro-batches."""
     declared = {stream.iri for stream in query.streams}
@@ -41,7 +42,7 @@ def matches_in_buckets(
         if event.stream in declared or EVERY_STREAM in declared
     ]
     made, streams = make_tasks({"query": query}, buckets, streaming=streaming)
-    job = Job("buckets", made, streams, buckets, Knowledge(knowledge))
+    job = Job("buckets", made, streams, buckets, Knowledge(knowledge, rdfs=rdfs))
     ends = [len(own) * task // tasks for task in range(tasks + 1)]
     # A finite input is read in pieces that have nothing to do with time.
     pieces = [
@@ -78,6 +79,7 @@ def _mapped(job: Job, piece: Sequence[GraphEvent], place: str) -> list[tuple[int
         encoded_graphs([as_ntriples(event.triples) for event in piece], mapper.dictionary),
         times=np.array([event.time for event in piece], np.int64),
         streams=np.array([0 if every else job.streams.index(event.stream) for event in piece], np.int16),
+        starts=np.array([each.time if each.start is None else each.start for each in piece], np.int64),
     )
     return [each[1:] for each in mapper.blocks(batch, np.arange(len(piece)), place)]
 

@@ -35,7 +35,8 @@ def _group(chance: Random, depth: int) -> str:
     kind = chance.choice(("SEQ",) * 4 + ("", "UNION", "EQUALS", "FILTER", "SELECT", "path", "triple"))
     if depth == 0 or kind == "triple":
         subject, value = chance.choice(("?s", "?s", "?s", "?t")), chance.choice(("?x", "?y", "?z", "?w"))
-        return f"{{ {subject} :{chance.choice('abc')} {value} }}"
+        ends = (subject, value) if chance.random() < 0.8 else ("?o", subject)
+        return f"{{ {ends[0]} :{chance.choice('abc')} {ends[1]} }}"
     inner = _group(chance, depth - 1)
     match kind:
         case "FILTER":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -27,10 +28,11 @@ COUNT = 300
 
 @pytest.mark.parametrize("checkpoint", [False, True])
 def test_who_watches_sees_tasks_while_they_run(
-    spark: SparkSession, tmp_path: Path, *, checkpoint: bool
+    spark: SparkSession, tmp_path: Path, change_settings: Callable[..., None], *, checkpoint: bool
 ) -> None:
     """And at the end everything that was read and found; the session, which may be another's, is as it was."""
     before = spark.conf.get("spark.sql.shuffle.partitions")
+    change_settings(part_bytes_most=1000)  # many tasks, which take a while however small they are
     lines = (EVENT.format(each, each // 60, each % 60) for each in range(COUNT))
     (tmp_path / "s.nq").write_text("".join(lines), encoding="utf-8")
     for attempt in range(20):  # Spark is asked now and then, and tasks may all be done between

@@ -188,7 +188,10 @@ class ViewBuilder:
         matches: dict[Pattern, View] = {
             part: self._match(part.events) for part in every_pattern(pattern) if isinstance(part, EventMatch)
         }
-        return ReevaluatedView(pattern, self.surroundings(source), self._count, matches, reads_clock=clock)
+        always = not self._incremental  # what is compared with following pays for every evaluation
+        return ReevaluatedView(
+            pattern, self.surroundings(source), self._count, matches, reads_clock=clock, always=always
+        )
 
     def _followed(self, pattern: Pattern, source: ActiveGraph) -> View:
         if isinstance(pattern, EventMatch):

@@ -231,8 +231,9 @@ class ReevaluatedView(View):
         matches: Mapping[Pattern, View],
         *,
         reads_clock: bool = False,
+        always: bool = False,
     ) -> None:
-        """``matches`` follow every MATCH of the pattern."""
+        """``matches`` follow every MATCH of the pattern; ``always``: also where nothing that it reads has changed."""
         self._pattern, self._around, self._windows = pattern, around, windows
         evaluator = RowEvaluator(around.dictionary)
         self._matches = {
@@ -242,7 +243,7 @@ class ReevaluatedView(View):
             )
             for match, view in matches.items()
         }
-        self._reads_clock = reads_clock
+        self._reads_clock, self._always = reads_clock, always
         told = (TRACE,) if any(TRACE in view.names for view in matches.values()) else ()
         self.names = (*in_scope(pattern), *told)
         self.certain = certainly_bound(pattern)
@@ -275,7 +276,7 @@ class ReevaluatedView(View):
 
     def _differs(self, period: Period) -> Mask:
         """The evaluations that may differ from the one before them."""
-        if self._reads_clock or self._matches:
+        if self._reads_clock or self._matches or self._always:
             return np.ones(len(period), np.bool_)
         found = self._around.changed(period)
         if self._version != self._around.knowledge.version:

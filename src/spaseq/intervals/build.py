@@ -147,7 +147,12 @@ class IntervalBuilder(TripleBuilder):
                 return self._view(inner, longest, conditions, late=late)
             case Project(inner, chosen):
                 names = [variable.name for variable in chosen]
-                return ProjectedSolutions(self._side(inner, longest, conditions, late=late), names)
+                # What is projected away is another variable outside.
+                seen = [each for each in conditions if expression_variables(each) <= set(names)]
+                conditions[:] = [each for each in conditions if each not in seen]
+                view = self._side(inner, longest, seen, late=late)
+                conditions += seen
+                return ProjectedSolutions(view, names)
             case Distinct(inner):  # solutions are a set anyway
                 return self._view(inner, longest, conditions, late=late)
             case Slice(inner, offset, limit):

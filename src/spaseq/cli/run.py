@@ -100,11 +100,12 @@ def _prepared(request: RunRequest, given: Arguments, stop: Stop) -> tuple[Engine
 
 def _request(given: Arguments) -> RunRequest:
     """The command line as one value; everything that is wrong with it alone is said here."""
-    from spaseq.engine.inputs import as_duration
     from spaseq.engine.opening import InputOptions
-    from spaseq.engine.request import IDLE_AFTER, SETTLE, RunRequest
+    from spaseq.engine.request import IDLE_AFTER, RunRequest
+    from spaseq.io.growing import SETTLE
     from spaseq.io.options import ReadOptions
     from spaseq.planner.in_run import Choices
+    from spaseq.temporal.instants import as_duration
 
     if STANDARD_INPUT in given["queries"] and any(map(_is_piped, given["streams"])):
         raise InvalidArgument(
@@ -183,8 +184,8 @@ def _check_folder(output: Place) -> None:
 
 def _times(given: Arguments) -> dict[str, int | None]:
     """The options about time in microseconds, None for those that were not given or have no effect."""
-    from spaseq.engine.inputs import as_duration
     from spaseq.engine.request import MAX_LEAD
+    from spaseq.temporal.instants import as_duration
 
     named = {
         "lateness": given["lateness"],

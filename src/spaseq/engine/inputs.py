@@ -12,8 +12,7 @@ from spaseq.io.sources import PathLike
 from spaseq.model.events import Events
 from spaseq.model.forms import EVERY_STREAM, Stream
 from spaseq.planner.compiled import CompiledQuery
-from spaseq.temporal.durations import parse_duration
-from spaseq.temporal.instants import LAST_INSTANT
+from spaseq.temporal.instants import as_duration
 
 Given = TypeVar("Given")
 
@@ -88,21 +87,6 @@ def as_paths(value: StreamInput) -> list[PathLike] | None:
 def as_lateness(given: object) -> int | None:
     """A lateness in microseconds, as text or as a number; None if it was not given."""
     return None if given is None else as_duration(given, "lateness")
-
-
-def as_duration(given: object, what: str) -> int:
-    """A duration in microseconds, as text or as a number."""
-    if not isinstance(given, (str, int)) or isinstance(given, bool):
-        raise InvalidArgument(
-            f"the {what} is a text such as `5s` or a number of microseconds, not {described(given)}"
-        )
-    try:
-        found = parse_duration(given) if isinstance(given, str) else given
-    except ValueError as error:
-        raise InvalidArgument(f"the {what} cannot be read: {error}") from None
-    if not 0 <= found <= LAST_INSTANT:
-        raise InvalidArgument(f"the {what} is a duration of 0 to {LAST_INSTANT} microseconds, not {given!r}")
-    return found
 
 
 def pairs(streams: Mapping[str, StreamInput]) -> list[tuple[str, StreamInput]]:

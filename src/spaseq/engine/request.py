@@ -14,6 +14,7 @@ from spaseq.engine.opening import InputOptions
 from spaseq.engine.paths import Reads, check_paths
 from spaseq.io.bad_input import Policy
 from spaseq.io.event_source import is_address
+from spaseq.io.growing import SETTLE
 from spaseq.io.results import OutputFormat
 from spaseq.planner.in_run import DEFAULT as DEFAULT_CHOICES
 from spaseq.planner.in_run import Choices
@@ -21,8 +22,6 @@ from spaseq.stores import Place
 
 CHECKPOINT_EVERY = 10_000_000
 """Microseconds between two checkpoints."""
-SETTLE = 2_000_000
-"""Microseconds without change after which a followed file is taken to be complete."""
 IDLE_AFTER = 10_000_000
 """Microseconds of silence after which a followed stream is not waited for."""
 MAX_LEAD = 86_400_000_000

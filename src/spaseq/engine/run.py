@@ -12,7 +12,6 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.inputs import (
     NamedQuery,
     StreamInput,
-    as_duration,
     as_lateness,
     as_paths,
     declared_streams,
@@ -37,7 +36,7 @@ from spaseq.model.matches import Match
 from spaseq.planner.compiled import CompiledQuery
 from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices
 from spaseq.stores import place_of
-from spaseq.temporal.instants import TimeUnit
+from spaseq.temporal.instants import TimeUnit, as_duration
 
 if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Source

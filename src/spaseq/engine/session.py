@@ -14,7 +14,7 @@ from pyoxigraph import Literal, NamedNode
 
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.engine.clocks import wall_microseconds
-from spaseq.engine.inputs import NamedQuery, as_duration, stream_iri
+from spaseq.engine.inputs import NamedQuery, stream_iri
 from spaseq.engine.query_group import GroupOptions, QueryGroup, QueryRun, matches_of
 from spaseq.engine.reorder import ReorderBuffer
 from spaseq.engine.replay import Portion
@@ -37,7 +37,7 @@ from spaseq.planner.compiled import CompiledQuery, compile_query
 from spaseq.planner.in_run import RULE_LIMIT, UNRESTRICTED, Choices, intervals_of
 from spaseq.settings import settings
 from spaseq.stores import place_of
-from spaseq.temporal.instants import FOREVER, format_instant, from_datetime
+from spaseq.temporal.instants import FOREVER, as_duration, format_instant, from_datetime
 
 if TYPE_CHECKING:
     from spaseq.columnar.knowledge import Source

@@ -32,6 +32,9 @@ from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
 from spaseq.stores import Place
 
+SETTLE: Final = 2_000_000
+"""Microseconds without change after which a followed file is taken to be complete."""
+
 UNKNOWN: Final = -1
 """The count of a cut before which lines were not counted."""
 

@@ -16,7 +16,6 @@ from pyspark.sql import functions as F  # noqa: N812 - its usual name
 from pyspark.sql.types import BooleanType, StructField, StructType
 
 from spaseq.columnar.knowledge import Knowledge
-from spaseq.engine.inputs import as_duration
 from spaseq.engine.session import as_knowledge, as_query, wall_clock
 from spaseq.errors import InvalidArgument, described
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
@@ -48,6 +47,7 @@ from spaseq.spark.stages.sequence_stage import BucketSequences
 from spaseq.spark.stages.worker import Shared, shared
 from spaseq.spark.state.processor import OUTPUT, SequenceProcessor
 from spaseq.spark.state.stream_stage import UnpackAnswers
+from spaseq.temporal.instants import as_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

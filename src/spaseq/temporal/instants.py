@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import floor
 from typing import Final, Literal, TypeAlias
 
-from spaseq.errors import InvalidArgument
+from spaseq.errors import InvalidArgument, described
 from spaseq.temporal.durations import parse_duration as parse_duration
 
 TimeUnit: TypeAlias = Literal["s", "ms", "us", "ns"]
@@ -235,3 +235,18 @@ def from_datetime(moment: datetime) -> int:
     aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
     difference = aware - _EPOCH
     return (difference.days * 86_400 + difference.seconds) * 1_000_000 + difference.microseconds
+
+
+def as_duration(given: object, what: str) -> int:
+    """A duration in microseconds, as text or as a number."""
+    if not isinstance(given, (str, int)) or isinstance(given, bool):
+        raise InvalidArgument(
+            f"the {what} is a text such as `5s` or a number of microseconds, not {described(given)}"
+        )
+    try:
+        found = parse_duration(given) if isinstance(given, str) else given
+    except ValueError as error:
+        raise InvalidArgument(f"the {what} cannot be read: {error}") from None
+    if not 0 <= found <= LAST_INSTANT:
+        raise InvalidArgument(f"the {what} is a duration of 0 to {LAST_INSTANT} microseconds, not {given!r}")
+    return found

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from spaseq.engine.request import SETTLE
 from spaseq.errors import InvalidArgument, did_you_mean
+from spaseq.io.growing import SETTLE
 from spaseq.io.options import TIMESTAMP_PREDICATE, ReadOptions
 from spaseq.io.sources import Layout
 from spaseq.spark.shared_folder import bad_policy

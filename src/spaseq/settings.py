@@ -77,6 +77,9 @@ class Settings:
         100,
         "bytes of the files of a run that are read to notice a change; of more, samples and the time of change",
     )
+    digested_aside: int = _threshold(
+        1 << 16, 8, "bytes from which what is written is digested on a thread of its own"
+    )
     compared_triples: int = _threshold(
         16, 2, "triples of an event up to which equal ones are found pair by pair"
     )

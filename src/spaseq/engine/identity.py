@@ -14,6 +14,8 @@ from spaseq.settings import settings
 from spaseq.stores import Place, place_of
 
 _SAMPLES: Final = 64
+_SHARE: Final = 4
+"""Of a file that is not read as a whole the samples are so much less: its size and the time of its change are compared as well."""
 _FILES: Final = {"inputs": "the input", "background graphs": "the background graph"}
 """Parts of an identity that are files, and what one of them is called."""
 
@@ -26,12 +28,12 @@ def files_identity(files: Sequence[tuple[str, str | Place]]) -> list[list[object
 
 
 def digest_of(path: Place, budget: int) -> str:
-    """A digest of a file: of all of it up to this size, else of so many bytes of it and of the time of its last change."""
+    """A digest of a file: of all of it up to this size, else of a part of so many bytes and of the time of its last change."""
     status = path.stat()
     with path.open("rb") as file:
         if status.st_size <= budget:
             return hashlib.file_digest(cast("io.FileIO", file), "sha256").hexdigest()
-        digest, length = hashlib.sha256(str(status.st_mtime_ns).encode()), budget // _SAMPLES + 1
+        digest, length = hashlib.sha256(str(status.st_mtime_ns).encode()), budget // (_SHARE * _SAMPLES) + 1
         for number in range(_SAMPLES):
             file.seek(max(status.st_size - length, 0) * number // (_SAMPLES - 1))
             digest.update(file.read(length))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from spaseq.errors import IncompatibleCheckpoint
 from spaseq.settings import settings
@@ -19,23 +22,44 @@ class Written:
     digest: str = hashlib.sha256().hexdigest()
 
 
-class Digest:
-    """Counts and digests bytes."""
+_AHEAD: Final = 4
+"""Large pieces that may be digested while others are written."""
 
-    __slots__ = ("_hash", "size")
+
+class Digest:
+    """Counts and digests bytes: large pieces that cannot change on a thread of its own, while the caller writes them."""
+
+    __slots__ = ("_aside", "_hash", "_left", "size")
 
     def __init__(self) -> None:
         self.size = 0
         self._hash = hashlib.sha256()
+        self._aside: ThreadPoolExecutor | None = None
+        self._left: deque[Future[None]] = deque()
 
     def update(self, data: bytes | memoryview) -> None:
         """Some more bytes."""
         self.size += len(data)
-        self._hash.update(data)
+        view = memoryview(data)
+        # A view of no object is of a buffer that is filled again.
+        lasting = view.readonly and view.obj is not None
+        if not lasting or len(data) < settings().digested_aside:
+            self._wait(0)
+            self._hash.update(data)
+            return
+        self._wait(_AHEAD)
+        self._aside = self._aside or ThreadPoolExecutor(1)
+        self._left.append(self._aside.submit(self._hash.update, data))
+
+    def _wait(self, most: int) -> None:
+        """Let no more than so many pieces be left."""
+        while len(self._left) > most:
+            self._left.popleft().result()
 
     @property
     def written(self) -> Written:
         """What there was so far."""
+        self._wait(0)
         return Written(self.size, self._hash.hexdigest())
 
 

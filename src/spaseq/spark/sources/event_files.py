@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from spaseq.engine.inputs import as_duration
 from spaseq.errors import InvalidArgument, described, listed
 from spaseq.io.bad_input import BadInput
 from spaseq.io.growing import START
@@ -36,7 +35,15 @@ from spaseq.spark.spark_session import (
     workers_like_us,
 )
 from spaseq.stores import StoreAccess, is_store, one_name
-from spaseq.temporal.instants import BEFORE_ALL, FOREVER, XSD, TimeUnit, format_instant, parse_instant
+from spaseq.temporal.instants import (
+    BEFORE_ALL,
+    FOREVER,
+    XSD,
+    TimeUnit,
+    as_duration,
+    format_instant,
+    parse_instant,
+)
 
 if TYPE_CHECKING:
     from pyspark import Broadcast
@@ -380,8 +387,7 @@ def parts(
     Parts have about ``size`` bytes; by default there are enough of them for all workers.
     """
     sizes = [split.size for split in splits]
-    share = sum(sizes) // max(1, 3 * parallelism)
-    size = size or min(max(share, settings().part_bytes_least), settings().part_bytes_most)
+    size = size or part_size(sum(sizes), parallelism)
     tasks: list[tuple[Split, ...]] = []
     waiting: list[Split] = []
     filled = 0
@@ -393,6 +399,12 @@ def parts(
             waiting.append(part)
             filled += share
     return [*tasks, tuple(waiting)] if waiting else tasks
+
+
+def part_size(total: int, parallelism: int) -> int:
+    """The bytes of a part of so many in all: there are enough parts for all workers."""
+    share = total // max(1, 3 * parallelism)
+    return min(max(share, settings().part_bytes_least), settings().part_bytes_most)
 
 
 def splittable(source: Source) -> bool:

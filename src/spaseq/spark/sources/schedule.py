@@ -2,7 +2,8 @@
 
 A first pass over the files finds when the events of every part are. Parts are then read in order of their
 earliest event, and after each micro-batch every stream can promise the least time that is still to come. So
-nothing is late, whatever the order of the files, and memory holds what overlaps.
+nothing is late, whatever the order of the files, and memory holds what overlaps. An input that one micro-batch
+holds needs none of that.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from spaseq.io.readers import read_sources
 from spaseq.io.sources import Source
 from spaseq.model.dictionary import TermDictionary
 from spaseq.settings import settings
-from spaseq.spark.sources.event_files import cut_into_parts
+from spaseq.spark.sources.event_files import cut_into_parts, part_size
 from spaseq.spark.sources.splits import Split
 from spaseq.spark.spark_session import parallel_tasks
 from spaseq.stores import StoreAccess
@@ -105,24 +106,35 @@ def absolute(source: AnySource) -> AnySource:
 def make_schedule(
     spark: SparkSession, inputs: Mapping[str, Sequence[Source]], options: ReadOptions
 ) -> Schedule:
-    """Survey the files of every stream, on the workers, and put their parts in order."""
-    wanted = [
-        Part(iri, part, length)
+    """Put the parts of the files of every stream in order, for which workers survey them."""
+    whole = [
+        (iri, Split.whole_of(source, options.timestamp_predicate))
         for iri, sources in inputs.items()
         for source in sources
-        for part, length in cut_into_parts(
-            Split.whole_of(source, options.timestamp_predicate), settings().scheduled_part_bytes, options
-        )
     ]
+    cores = parallel_tasks(spark)
+    total = sum(split.size for _, split in whole)
+    # A few seconds of work, which a crash may cost.
+    size = settings().micro_batch_bytes * cores
+    alone = total <= size
+    part_bytes = part_size(total, cores) if alone else settings().scheduled_part_bytes
+    wanted = [
+        Part(iri, part, length)
+        for iri, split in whole
+        for part, length in cut_into_parts(split, part_bytes, options)
+    ]
+    known = wanted if alone else _surveyed(spark, wanted, options)
+    return Schedule(tuple(cut_into_batches(known, list(inputs), size)))
+
+
+def _surveyed(spark: SparkSession, wanted: Sequence[Part], options: ReadOptions) -> list[Part]:
+    """The parts with the times of their earliest events, which workers find."""
     frame = spark.range(0, len(wanted), 1, len(wanted))
     # Sent to every worker once: in the function they would be sent with every task.
     texts = spark.sparkContext.broadcast([json.dumps(part.split.to_list()) for part in wanted])
     found = frame.mapInArrow(_Survey(texts, options), "number bigint, first bigint").collect()
     first = dict(cast("list[tuple[int, int | None]]", found))
-    known = [replace(part, first=first[number]) for number, part in enumerate(wanted)]
-    # A few seconds of work, which a crash may cost.
-    size = settings().micro_batch_bytes * parallel_tasks(spark)
-    return Schedule(tuple(cut_into_batches(known, list(inputs), size)))
+    return [replace(part, first=first[number]) for number, part in enumerate(wanted)]
 
 
 def cut_into_batches(known: Sequence[Part], streams: Sequence[str], size: int) -> Iterator[Batch]:

@@ -50,7 +50,7 @@ def matches_in_buckets(
         for task, (first, last) in enumerate(pairwise(ends))
     ]
     sequencers = [Sequencer(job, made[0], bucket) for bucket in range(buckets)]
-    mapped = [_mapped(job, piece, f"task{number}") for number, piece in enumerate(pieces)]
+    mapped = [mapped_blocks(job, piece, f"task{number}") for number, piece in enumerate(pieces)]
     found: list[Match] = []
     if streaming:
         for number, blocks in enumerate(mapped):
@@ -69,8 +69,8 @@ def matches_in_buckets(
     return found + [match for each in sequencers for match in _advanced(each, FOREVER)]
 
 
-def _mapped(job: Job, piece: Sequence[GraphEvent], place: str) -> list[tuple[int, int, bytes]]:
-    """The blocks of some events: bucket, first instant, bytes."""
+def mapped_blocks(job: Job, piece: Sequence[GraphEvent], place: str) -> list[tuple[int, int, bytes]]:
+    """The blocks of some events that one task reads: bucket, first instant, bytes."""
     if not piece:
         return []
     mapper = Mapper(job)

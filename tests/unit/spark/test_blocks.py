@@ -55,6 +55,41 @@ def test_bytes_bring_back_the_same_block() -> None:
     assert after.streams.dtype == np.int16
 
 
+def test_what_several_patterns_found_crosses_once() -> None:
+    """GPMs that share their rows share them on the other side, after every change, and their bytes are there once."""
+    one = block([5, 9, 9], [(0, 1), (1, 0), (2, 2)], ["<urn:a>", "<urn:b>"])
+    shared, apart = (replace(one, gpms=(one.gpms[0], other)) for other in (one.gpms[0], replace(one.gpms[0])))
+    assert (
+        len(encode_block(apart)) - len(encode_block(shared)) == 3 * 4 + 3 * 4 + 16
+    )  # events, terms and their number
+    after = decode_block(encode_block(shared))
+    for each in (
+        after,
+        after.take(np.array([2, 0])),
+        after.take(np.array([1])).compact(),
+        concat_blocks([after, shared]),
+    ):
+        assert each.gpms[0] is each.gpms[1]
+    assert values(after) == values(shared)
+    assert after.nbytes < decode_block(encode_block(apart)).nbytes
+
+
+def test_blocks_that_share_differently_are_decoded_as_one() -> None:
+    """In one block two patterns found the same, in the other they did not."""
+    first = block([5], [(0, 1)], ["<urn:a>"])
+    first = replace(first, gpms=(first.gpms[0], first.gpms[0]))
+    second = block([7, 9], [(0, 1), (1, 2)], ["<urn:b>", "<urn:c>"])
+    second = replace(
+        second, gpms=(second.gpms[0], Mappings(second.gpms[0].event[:1], second.gpms[0].terms[:1]))
+    )
+    for blocks in ([first, second], [second, first], [first, first], [second, second]):
+        whole, joined = decode_blocks([encode_block(each) for each in blocks]), concat_blocks(blocks)
+        for gpm in range(2):
+            one, other = (replace(each, gpms=(each.gpms[gpm],)) for each in (whole, joined))
+            assert values(one) == values(other)
+        assert (whole.gpms[0] is whole.gpms[1]) == (blocks == [first, first])
+
+
 def test_several_blocks_are_decoded_as_one() -> None:
     """Their columns are joined as bytes: events and terms are numbered on, unbound stays unbound, instants begin where they are."""
     first = block([5, 9], [(0, 1), (1, 0), (1, 2)], ["<urn:a>", '"ü"'])

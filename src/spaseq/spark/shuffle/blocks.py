@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Final
@@ -28,7 +28,7 @@ Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
-VERSION: Final = 3
+VERSION: Final = 4
 """The first byte of every block; any change of the layout makes a new one."""
 DIGEST: Final = 32
 """Bytes of an event's digest."""
@@ -64,6 +64,7 @@ class Block:
     digests: npt.NDArray[np.uint8]
     pairs: Mappings
     gpms: tuple[Mappings, ...]
+    """Those of GPMs that found the same are one object."""
     terms: pa.LargeStringArray
     starts: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     ticks: tuple[Longs, ...] = ()
@@ -74,7 +75,7 @@ class Block:
     @property
     def nbytes(self) -> int:
         """The size of all columns."""
-        rows = sum(part.event.nbytes + part.terms.nbytes for part in (self.pairs, *self.gpms))
+        rows = sum(part.event.nbytes + part.terms.nbytes for part in _once((self.pairs, *self.gpms))[0])
         columns = self.times.nbytes + self.streams.nbytes + self.arrivals.nbytes + self.names.nbytes
         ticks = sum(part.nbytes for part in self.ticks)
         return int(rows + columns + self.digests.nbytes + self.terms.nbytes + self.starts.nbytes + ticks)
@@ -101,7 +102,7 @@ class Block:
             names=self.names[events] if len(self.names) else self.names,
             digests=self.digests[events] if len(self.digests) else self.digests,
             pairs=_moved(self.pairs, place),
-            gpms=tuple(_moved(rows, place) for rows in self.gpms),
+            gpms=_each(self.gpms, lambda rows: _moved(rows, place)),
             starts=self.starts[events] if len(self.starts) else self.starts,
         )
 
@@ -162,7 +163,7 @@ class Block:
 
     def compact(self) -> Block:
         """The same rows with only the terms they mention."""
-        parts = [self.names, self.pairs.terms.ravel(), *(rows.terms.ravel() for rows in self.gpms)]
+        parts = [self.names, *(rows.terms.ravel() for rows in _once((self.pairs, *self.gpms))[0])]
         used = each_once(np.concatenate(parts))
         used = used[used > 0]
         if len(used) == len(self.terms):
@@ -173,9 +174,23 @@ class Block:
             self,
             names=number[self.names],
             pairs=Mappings(self.pairs.event, number[self.pairs.terms]),
-            gpms=tuple(Mappings(rows.event, number[rows.terms]) for rows in self.gpms),
+            gpms=_each(self.gpms, lambda rows: Mappings(rows.event, number[rows.terms])),
             terms=self.terms.take(pa.array(used - 1)),
         )
+
+
+def _once(tables: Sequence[Mappings]) -> tuple[list[Mappings], list[int]]:
+    """The tables, each object once, and for every one its place among them."""
+    places: dict[int, int] = {}
+    found = [places.setdefault(id(rows), len(places)) for rows in tables]
+    return [tables[found.index(place)] for place in range(len(places))], found
+
+
+def _each(tables: Sequence[Mappings], change: Callable[[Mappings], Mappings]) -> tuple[Mappings, ...]:
+    """What becomes of tables by a change that is made to each once."""
+    own, places = _once(tables)
+    changed = [change(rows) for rows in own]
+    return tuple(changed[place] for place in places)
 
 
 def _moved(rows: Mappings, place: Ints) -> Mappings:
@@ -202,6 +217,13 @@ def concat_blocks(blocks: Sequence[Block]) -> Block:
             np.concatenate([numbers(part.terms, i) for i, part in enumerate(parts)]),
         )
 
+    joined: dict[tuple[int, ...], Mappings] = {}
+    gpms = []
+    for parts in zip(*(block.gpms for block in blocks), strict=True):
+        known = tuple(map(id, parts))
+        if known not in joined:
+            joined[known] = rows(parts)
+        gpms.append(joined[known])
     return Block(
         np.concatenate([block.times for block in blocks]),
         np.concatenate([block.streams for block in blocks]),
@@ -209,7 +231,7 @@ def concat_blocks(blocks: Sequence[Block]) -> Block:
         np.concatenate([numbers(block.names, i) for i, block in enumerate(blocks)]),
         np.concatenate([block.digests for block in blocks]),
         rows([block.pairs for block in blocks]),
-        tuple(rows([block.gpms[gpm] for block in blocks]) for gpm in range(len(blocks[0].gpms))),
+        tuple(gpms),
         pa.concat_arrays([block.terms for block in blocks]),
         _starts(blocks),
         tuple(part for block in blocks for part in block.ticks),
@@ -233,7 +255,7 @@ def encode_block(block: Block, ticks: bytes = b"") -> bytes:
 
     ``ticks`` are the instants of other events, as `encode_instants` has them.
     """
-    tables = [block.pairs, *block.gpms]
+    tables, places = _once((block.pairs, *block.gpms))
     texts = packed_terms(block.terms)
     shapes = [(table.terms.shape[1], len(table.event)) for table in tables]
     lengths = np.diff(texts["ends"], prepend=0).astype(np.uint32)
@@ -246,7 +268,9 @@ def encode_block(block: Block, ticks: bytes = b"") -> bytes:
         len(ticks),
         len(block.starts),
     )
-    head = np.array([VERSION, *sizes, len(tables), *chain.from_iterable(shapes)], np.int64)
+    head = np.array(
+        [VERSION, *sizes, len(tables), len(places), *chain.from_iterable(shapes), *places], np.int64
+    )
     cells: list[_Column] = [cell for table in tables for cell in (table.event, table.terms)]
     columns: list[_Column] = [
         block.times,
@@ -269,7 +293,11 @@ def decode_block(data: bytes | memoryview) -> Block:
 
 def decode_blocks(given: Sequence[bytes | memoryview]) -> Block:
     """Blocks of one query as one, one block after the other: all columns are joined before any is looked at."""
-    sizes, columns, ticks = zip(*map(_columns, given), strict=True)
+    sizes, columns, ticks, shared = zip(*map(_columns, given), strict=True)
+    places = shared[0]
+    if any(each != places for each in shared):  # what is shared in one block is not in another
+        sizes, columns = zip(*map(_unshared, sizes, columns, shared), strict=True)
+        places = tuple(range(len(places)))
     events, terms, begun, counts, widths = (list(each) for each in zip(*sizes, strict=True))
 
     def column(number: int, kind: type[np.generic]) -> _Column:
@@ -286,7 +314,7 @@ def decode_blocks(given: Sequence[bytes | memoryview]) -> Block:
     tables = []
     for table, width in enumerate(widths[0]):
         rows = [of_block[table] for of_block in counts]
-        event, cells = column(8 + 2 * table, np.int32), column(9 + 2 * table, np.int32)
+        event, cells = (column(_TABLES + 2 * table + each, np.int32) for each in (0, 1))
         if len(given) > 1:
             event = event + np.repeat(np.cumsum([0, *events[:-1]]).astype(np.int32), rows)
         found = numbers(cells, [count * width for count in rows])
@@ -309,8 +337,8 @@ def decode_blocks(given: Sequence[bytes | memoryview]) -> Block:
         arrivals,
         numbers(names, [len(each[3]) // 4 for each in columns]),
         column(6, np.uint8).reshape(-1, DIGEST),
-        tables[0],
-        tuple(tables[1:]),
+        tables[places[0]],
+        tuple(tables[place] for place in places[1:]),
         written,
         starts,
         tuple(decode_instants(each) for each in ticks if each),
@@ -319,23 +347,38 @@ def decode_blocks(given: Sequence[bytes | memoryview]) -> Block:
 
 _Sizes = tuple[int, int, int, list[int], list[int]]
 """How many events, terms and starts a block has, and of its tables the rows and the widths."""
+_TABLES: Final = 8
+"""Where the columns of tables begin: the last of a block, two for each table."""
 
 
-def _columns(data: bytes | memoryview) -> tuple[_Sizes, list[memoryview], memoryview]:
-    """Of a block as bytes its sizes, its columns (those of its tables last) and its ticks."""
+def _unshared(
+    sizes: _Sizes, columns: list[memoryview], places: tuple[int, ...]
+) -> tuple[_Sizes, list[memoryview]]:
+    """The same with a table for the pairs and for every GPM."""
+    events, terms, begun, counts, widths = sizes
+    own = [column for place in places for column in columns[_TABLES + 2 * place :][:2]]
+    rows, wide = ([of_table[place] for place in places] for of_table in (counts, widths))
+    return (events, terms, begun, rows, wide), [*columns[:_TABLES], *own]
+
+
+def _columns(
+    data: bytes | memoryview,
+) -> tuple[_Sizes, list[memoryview], memoryview, tuple[int, ...]]:
+    """Of a block as bytes its sizes, its columns (those of its tables last), its ticks, and of the pairs and every GPM the table."""
     if data[0] != VERSION:
         raise IncompatibleBlock(
             f"a block of version {data[0]} was found, this release reads version {VERSION}; finish the run with "
             "the release that wrote it, or start again with a new checkpoint"
         )
     view = memoryview(data)
-    _, events, names, digests, terms, texts, ticks, begun, tables = struct.unpack_from("<9q", view)
-    shapes = struct.unpack_from(f"<{2 * tables}q", view, 72)
+    _, events, names, digests, terms, texts, ticks, begun, tables, gpms = struct.unpack_from("<10q", view)
+    shapes = struct.unpack_from(f"<{2 * tables}q", view, 80)
+    places = struct.unpack_from(f"<{gpms}q", view, 80 + 16 * tables)
     widths, counts = list(shapes[::2]), list(shapes[1::2])
     of_tables = [
         4 * size for width, count in zip(widths, counts, strict=True) for size in (count, count * width)
     ]
-    at, found = 72 + 16 * tables, []
+    at, found = 80 + 16 * tables + 8 * gpms, []
     for size in (
         8 * events,
         8 * events,
@@ -352,7 +395,7 @@ def _columns(data: bytes | memoryview) -> tuple[_Sizes, list[memoryview], memory
         at += size
     cells, (named, lengths, streams, digested, written, instants) = found[3:-6], found[-6:]
     columns = [*found[:3], named, lengths, streams, digested, written, *cells]
-    return (events, terms, begun, counts, widths), columns, instants
+    return (events, terms, begun, counts, widths), columns, instants, places
 
 
 def encode_instants(instants: Longs) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -39,6 +39,45 @@ class _Batch:
     arrivals: Longs
     place: str
     names: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class _Mapped:
+    """What the GPMs of a query found; where several found the same, it is there once, and is sent once."""
+
+    tables: list[MappingTable]
+    columns: list[tuple[str, ...]]
+    """The variables that are sent of each table."""
+    every: list[bool]
+    """True for the table of a GPM that matches every event."""
+    places: list[int]
+    """For every GPM the number of its table."""
+
+    @staticmethod
+    def of(task: Task, tables: Mapping[str, MappingTable]) -> _Mapped:
+        """The tables by the names of their GPMs, as they are sent."""
+        found = _Mapped([], [], [], [])
+        for gpm, columns in zip(task.program.gpms, task.columns, strict=True):
+            table, every = tables[gpm.name], gpm.is_every_event
+            for place, other in enumerate(found.tables):
+                named = zip(columns, found.columns[place], strict=False)
+                keys = ((name, name) for name in task.routing.variables)
+                if (
+                    every == found.every[place]
+                    and len(columns) == len(found.columns[place])
+                    and np.array_equal(table.events, other.events)
+                    and all(
+                        np.array_equal(table.column(own), other.column(its)) for own, its in (*named, *keys)
+                    )
+                ):
+                    found.places.append(place)
+                    break
+            else:
+                found.places.append(len(found.tables))
+                found.tables.append(table)
+                found.columns.append(columns)
+                found.every.append(every)
+        return found
 
 
 class Mapper:
@@ -97,9 +136,9 @@ class Mapper:
             if len(own.events) == 0:
                 continue
             tables = match_gpms(task.program, own.events, self.dictionary, self.job.knowledge, self.job.now)
-            mapped = [tables[gpm.name] for gpm in task.program.gpms]
-            for gpm, table in zip(task.program.gpms, mapped, strict=True):
-                self._mapped[mappings_of(number, gpm.name)] += len(table)
+            for gpm in task.program.gpms:
+                self._mapped[mappings_of(number, gpm.name)] += len(tables[gpm.name])
+            mapped = _Mapped.of(task, tables)
             pieces = (
                 self._partitioned(task, own, mapped)
                 if task.routing.unit is RouteUnit.PARTITION
@@ -111,12 +150,12 @@ class Mapper:
 
     # --- which rows go where --------------------------------------------------------------------
 
-    def _keyed(self, task: Task, own: _Batch, tables: list[MappingTable]) -> _Pieces:
+    def _keyed(self, task: Task, own: _Batch, mapped: _Mapped) -> _Pieces:
         """Rows by the value of the shared variable and by time."""
         routing, times = task.routing, own.events.times
         rows = []
-        for gpm, table in zip(task.program.gpms, tables, strict=True):
-            if routing.everywhere and gpm.is_every_event:
+        for table, is_every in zip(mapped.tables, mapped.every, strict=True):
+            if routing.everywhere and is_every:
                 rows.append(_told(task, table, times))
                 continue
             targets = routing.targets(self._row_hashes(task, table), times[table.events])
@@ -145,7 +184,7 @@ class Mapper:
         columns = [self._hashes.of(table.column(name)) for name in task.routing.variables]
         return combined(columns, len(table))
 
-    def _partitioned(self, task: Task, own: _Batch, tables: list[MappingTable]) -> _Pieces:
+    def _partitioned(self, task: Task, own: _Batch, mapped: _Mapped) -> _Pieces:
         """Rows by partition; an event's rows without a key of their own go to all of its partitions."""
         routing, times = task.routing, own.events.times
         found = match_keys(task.program, own.events, self.dictionary)
@@ -160,7 +199,7 @@ class Mapper:
         spread = np.bincount(present // routing.buckets, minlength=size)
         ends = np.cumsum(spread)
         rows = []
-        for table in tables:
+        for table in mapped.tables:
             columns = [table.column(name) for name in routing.variables]
             full = np.all([ids != 0 for ids in columns], axis=0) if len(table) else np.zeros(0, np.bool_)
             bound = np.flatnonzero(full)
@@ -183,7 +222,7 @@ class Mapper:
     # --- the blocks themselves ------------------------------------------------------------------
 
     def _blocks(
-        self, task: Task, own: _Batch, tables: list[MappingTable], pieces: _Pieces
+        self, task: Task, own: _Batch, mapped: _Mapped, pieces: _Pieces
     ) -> Iterator[tuple[int, Block]]:
         """A block for every bucket that gets anything.
 
@@ -200,7 +239,7 @@ class Mapper:
         values = [pieces.pair_values[parts[0].row]]
         values += [
             _matrix(table, columns, part.row)
-            for table, columns, part in zip(tables, task.columns, parts[1:], strict=True)
+            for table, columns, part in zip(mapped.tables, mapped.columns, parts[1:], strict=True)
         ]
         times, streams, arrivals = batch.times[events], batch.streams[events], own.arrivals[events]
         starts = np.zeros(0, np.int64) if batch.starts is None else batch.starts[events]
@@ -219,8 +258,9 @@ class Mapper:
             ]
             used.append(terms)
             digested = digests[here] if self.job.provenance else digests
-            first, *others = mappings
-            columns = times[here], streams[here], arrivals[here], numbers[0], digested, first, tuple(others)
+            pairs, *others = mappings
+            gpms = tuple(others[place] for place in mapped.places)
+            columns = times[here], streams[here], arrivals[here], numbers[0], digested, pairs, gpms
             blocks.append(Block(*columns, _NO_TERMS, starts[here] if len(starts) else starts))
         if not blocks:
             return

@@ -25,6 +25,7 @@ _STRING: Final = XSD + "string"
 _FIRST_SECOND: Final = -62_135_596_800
 _LAST_SECOND: Final = 253_402_300_799
 """Numpy prints the years 1 to 9999 as results have them."""
+_NEWLINE: Final = ord("\n")
 
 
 def text_json(text: str) -> str:
@@ -143,6 +144,34 @@ class ColumnLines:
         query: str | None = None,
     ) -> bytes:
         """The lines of many matches; 0 is unbound and absent. ``generation`` is that of the ids."""
+        return self._made(times, starts, columns, generation, query)[0]
+
+    def measured(
+        self,
+        times: npt.NDArray[np.int64],
+        starts: npt.NDArray[np.int64],
+        columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
+        *,
+        generation: int,
+        query: str | None = None,
+    ) -> tuple[bytes, npt.NDArray[np.int64]]:
+        """The same, and where each line ends."""
+        import numpy as np
+
+        text, ends = self._made(times, starts, columns, generation, query)
+        if ends is None:
+            ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
+        return text, ends
+
+    def _made(
+        self,
+        times: npt.NDArray[np.int64],
+        starts: npt.NDArray[np.int64],
+        columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
+        generation: int,
+        query: str | None,
+    ) -> tuple[bytes, npt.NDArray[np.int64] | None]:
+        """The lines, and where each ends if that is known."""
         self._dictionary.require(generation)
         loaded = "spaseq.io.result_kernel" in sys.modules
         least = settings().copied_lines if loaded else settings().compiled_lines
@@ -164,7 +193,7 @@ class ColumnLines:
             template = f'{{{head}"time":"%sZ","start":"%sZ","bindings":{{%s}}}}\n'
             bound = (_bound(keys, row) for row in zip(*spelled, strict=True))
             rows = zip(self._instants(times), self._instants(starts), bound, strict=True)
-        return "".join(map(template.__mod__, rows)).encode()
+        return "".join(map(template.__mod__, rows)).encode(), None
 
     def _compiled(
         self,
@@ -172,8 +201,8 @@ class ColumnLines:
         starts: npt.NDArray[np.int64],
         columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
         query: str | None,
-    ) -> bytes | None:
-        """The lines by a kernel that copies terms; None if a term must be escaped."""
+    ) -> tuple[bytes, npt.NDArray[np.int64]] | None:
+        """The lines by a kernel that copies terms, and where each ends; None if a term must be escaped."""
         import numpy as np
 
         from spaseq.io.result_kernel import column_lines

@@ -184,8 +184,9 @@ def write_lines(
     pieces: Bytes,
     ends: Longs,
     out: Bytes,
+    line_ends: Longs,
 ) -> Int:
-    """Write a line per row of ``ids``; gives the number of bytes, or `GAVE_UP`. The caller has made room."""
+    """Write a line per row of ``ids`` and note where each ends; gives the number of bytes, or `GAVE_UP`. The caller has made room."""
     base = buffer.ctypes.data
     at: Int = np.int64(0)
     front: Int = np.int64(0)
@@ -220,6 +221,7 @@ def write_lines(
             if at == GAVE_UP:
                 return GAVE_UP
         at = _put(pieces, ends, END, out, at)
+        line_ends[row] = at
     return at
 
 
@@ -231,8 +233,8 @@ def column_lines(
     begins: Longs,
     head: bytes,
     keys: list[bytes],
-) -> bytes | None:
-    """The lines of a batch; None if it holds something that must be written with more care."""
+) -> tuple[bytes, Longs] | None:
+    """The lines of a batch, and where each ends; None if it holds something that must be written with more care."""
     parts = [head, *PIECES, *keys]
     ends = np.cumsum([0, *(len(part) for part in parts)])
     pieces = np.frombuffer(b"".join(parts) + bytes(PADDING), np.uint8)
@@ -242,5 +244,6 @@ def column_lines(
     out = np.empty(size + PADDING, np.uint8)
     # One layout of arrays, one compiled kernel.
     instants = np.ascontiguousarray(times), np.ascontiguousarray(begins)
-    used = write_lines(buffer, starts, np.ascontiguousarray(ids), *instants, pieces, ends, out)
-    return None if used == GAVE_UP else out[:used].tobytes()
+    line_ends = np.empty(len(times), np.int64)
+    used = write_lines(buffer, starts, np.ascontiguousarray(ids), *instants, pieces, ends, out, line_ends)
+    return None if used == GAVE_UP else (out[:used].tobytes(), line_ends)

@@ -101,10 +101,21 @@ def is_cut_short(reason: str) -> bool:
 
 
 class ByteReader(io.RawIOBase):
-    """A file's bytes in order. What can be read of a damaged file is read; ``damage`` says what was wrong."""
+    """A file's bytes in order. What can be read of a damaged file is read; ``damage`` says what was wrong.
 
-    def __init__(self, file: io.RawIOBase, blocks: Iterator[bytes] | None, *, grows: bool = False) -> None:
+    Without ``blocks`` they come from the file as it stands, ``most`` of them if only a part of it is wanted.
+    """
+
+    def __init__(
+        self,
+        file: io.RawIOBase,
+        blocks: Iterator[bytes] | None,
+        *,
+        most: int | None = None,
+        grows: bool = False,
+    ) -> None:
         self._file = file
+        self._most = 1 << 62 if most is None else most
         self.grows = grows
         """True if more may follow what is read here."""
         self._blocks = blocks
@@ -119,7 +130,7 @@ class ByteReader(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """At most ``size`` bytes, fewer only at the end."""
-        wanted = size if size >= 0 else 1 << 62
+        wanted = self._allowed(size if size >= 0 else 1 << 62)
         parts: list[bytes] = []
         while wanted > 0:
             part = self._next(wanted)
@@ -138,6 +149,7 @@ class ByteReader(io.RawIOBase):
     def fill(self, view: memoryview) -> int:
         """Fill a view; fewer bytes than it has room for only at the end."""
         filled = 0
+        view = view[: self._allowed(len(view))]
         while filled < len(view):
             if self._blocks is None:
                 try:
@@ -161,11 +173,15 @@ class ByteReader(io.RawIOBase):
         if self._blocks is not None:
             return None
         if isinstance(self._file, StoreFile):
-            return max(self._file.size - self._file.tell(), 0)
+            return self._allowed(self._file.size - self._file.tell())
         try:
-            return max(os.fstat(self._file.fileno()).st_size - self._file.tell(), 0)
+            return self._allowed(os.fstat(self._file.fileno()).st_size - self._file.tell())
         except OSError:  # a pipe has no size
             return None
+
+    def _allowed(self, wanted: int) -> int:
+        """How many of so many bytes may be handed out."""
+        return max(min(wanted, self._most - self.offset), 0)
 
     def _next(self, wanted: int) -> bytes:
         if self._blocks is None:

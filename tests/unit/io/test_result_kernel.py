@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 
 import numpy as np
 import pytest
@@ -73,9 +74,11 @@ def at_once(
 ) -> bytes:
     """The lines in one batch."""
     columns = [(name, ids[:, n]) for n, name in enumerate(("a", "été", "c%s"))]
-    return ColumnLines(dictionary).lines(
+    text, ends = ColumnLines(dictionary).measured(
         times, starts, columns, generation=dictionary.generation, query=query
     )
+    assert ends.tolist() == list(accumulate(map(len, text.splitlines(keepends=True))))
+    return text
 
 
 @pytest.mark.slow

@@ -42,7 +42,6 @@ AHEAD: Final = 2
 """Pieces that are made while one is written."""
 
 _SCHEMA: Final = pa.schema([("time", pa.int64()), ("line", pa.large_binary())])
-_NEWLINE: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +99,14 @@ class AnswerLines:
 
     def _write(self, answers: Answers, dictionary: TermDictionary, lines: ColumnLines) -> None:
         columns = [(name, shown_ids(dictionary, ids)) for name, ids in answers.columns.items()]
-        text = lines.lines(
+        text, ends = lines.measured(
             answers.time, answers.start, columns, generation=answers.generation, query=self._query
         )
-        ends = np.zeros(len(answers) + 1, np.int64)
-        ends[1:] = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
+        offsets = np.concatenate([np.zeros(1, np.int64), ends])
         arrays = [
             pa.array(answers.time),
             pa.LargeBinaryArray.from_buffers(
-                pa.large_binary(), len(answers), [None, pa.py_buffer(ends), pa.py_buffer(text)]
+                pa.large_binary(), len(answers), [None, pa.py_buffer(offsets), pa.py_buffer(text)]
             ),
         ]
         if self._writer is None or self._written >= settings().line_file_bytes:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any, cast
 
 from spaseq.errors import SpaseqError
 from spaseq.io.cuts import cut_after
@@ -107,7 +107,8 @@ class Split(Source):
         first = self.begin.byte if self.counted else cut_after(file, self.start, self.predicate)
         last = None if self.stop is None else cut_after(file, self.stop, self.predicate)
         ends = [place for place in (last, self.end) if place is not None]
-        return ByteReader(cast("io.RawIOBase", file), _between(file, first, min(ends, default=None)))
+        file.seek(first)
+        return ByteReader(cast("io.RawIOBase", file), None, most=min(ends) - first if ends else None)
 
     def line(self) -> int:
         """How many lines stand before this part; for messages only, since it reads them all."""
@@ -132,11 +133,3 @@ class Split(Source):
         path, syntax, start, stop, cut, end, layout, *more = saved
         begin, shown = Cut(*cut) if cut else START, more[0] if more else ""
         return Split(place_of(path), syntax, start, stop, predicate, begin, end, layout=layout, shown=shown)
-
-
-def _between(file: IO[bytes] | io.FileIO, begin: int, end: int | None) -> Iterator[bytes]:
-    file.seek(begin)
-    left = 1 << 62 if end is None else end - begin
-    while left > 0 and (block := file.read(min(left, settings().scanned_bytes))):
-        left -= len(block)
-        yield block

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 from spaseq import spark as sps
+from spaseq.errors import InvalidArgument
 from spaseq.spark.command.problems import problem_of
 from support.trades import EX, RISE, nquads, trade
 
@@ -168,3 +169,14 @@ def test_match_rules_the_files_of_read_events_also_if_columns_are_carried_or_cho
     assert kept(spark, tmp_path / "bad") == ["bad line"]
     chosen = sps.read_events(spark, tmp_path / "a.nq", columns=["time", "triples"])
     assert sps.match(RISE, {"S1": chosen}, on_bad_input="skip").count() == 1
+
+
+def test_records_are_looked_for_where_there_is_a_directory(spark: SparkSession, tmp_path: Path) -> None:
+    """It is there from the beginning, with nothing in it; a slip in its name is said at once."""
+    (tmp_path / "s.nq").write_text("", encoding="utf-8")
+    place = tmp_path / "bad"
+    sps.read_events(spark, tmp_path / "s.nq", on_bad_input="quarantine", quarantine=place)
+    assert sps.bad_records(spark, place).count() == 0
+    for streaming in (False, True):
+        with pytest.raises(InvalidArgument, match=r"no directory `.*bda`: give the one that `quarantine=`"):
+            sps.bad_records(spark, tmp_path / "bda", streaming=streaming)

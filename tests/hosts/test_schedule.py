@@ -55,4 +55,8 @@ def test_more_than_that_is_read_in_order_of_time(
     assert (names(found), jobs) == ([["b.nq"], ["c.nq"], ["a.nq"]], 1)
     second = 1_000_000
     begin = 1_704_067_200 * second
-    assert [batch.promises["s"] for batch in found.batches] == [begin + 20 * second, begin + 40 * second, None]
+    assert [batch.promises["s"] for batch in found.batches] == [
+        begin + 20 * second,
+        begin + 40 * second,
+        None,
+    ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
 import spaseq
@@ -89,6 +89,28 @@ def test_the_table_function_judges_rows_as_match_does(spark: SparkSession) -> No
     assert (
         local.collect() == zoned == sps.match(RISE, {"S1": spark.table("judged")}, format="turtle").collect()
     )
+
+
+def test_a_session_may_tell_the_cases_of_columns_apart(spark: SparkSession) -> None:
+    """A column of exactly the name goes before one that differs in case."""
+    sps.register_function(spark)
+    rows = [(second, f"<{EX}c> <{EX}price> {second} .") for second in (1, 2)]
+    frame = spark.createDataFrame(rows, "at bigint, Value string")
+    frame.withColumn("Time", F.timestamp_seconds("at")).createOrReplaceTempView("cases")
+
+    def answers(table: str) -> list[Row]:
+        return spark.sql(f"SELECT * FROM spaseq_match(TABLE({table}), '{RISE}')").collect()
+
+    expected = answers("cases")
+    assert len(expected) == 1
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert answers("cases") == expected
+        both = spark.table("cases").withColumn("time", F.col("Time")).withColumn("Time", F.lit("noon"))
+        both.createOrReplaceTempView("both")
+        assert answers("both") == expected
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
 
 
 def test_events_of_the_table_function_may_last(spark: SparkSession) -> None:

@@ -76,7 +76,10 @@ class SpaseqMatch:
             raise InvalidArgument(f"the first argument is a table: {NAME}(TABLE(events), 'SELECT …')")
         if not isinstance(query.value, str) or (syntax is not None and not isinstance(syntax.value, str)):
             raise InvalidArgument(f"the query of {NAME}, and the syntax of values, are constant texts")
-        known = {field.name.lower(): field.dataType for field in columns.fields}  # as SQL knows names
+        # As SQL knows names; where a session tells cases apart, a column of exactly this name goes before others.
+        fields = sorted(columns.fields, key=lambda field: field.name == field.name.lower())
+        named = {field.name.lower(): field.name for field in fields}
+        known = {field.name.lower(): field.dataType for field in fields}
         if not isinstance(known.get("time"), _TIMES) or not {"triples", "value"} & set(known):
             raise InvalidArgument(
                 f"a table of events has a timestamp `time` and `triples` or `value`; this one has {', '.join(known)}"
@@ -92,11 +95,11 @@ class SpaseqMatch:
                 "sps.match(query, streams, knowledge={…})"
             )
         found = answer_columns(compiled.form, provenance=False)
-        fields = [StructField(field.name, field.dataType) for field in found.fields]
-        taken = [SelectedColumn(text, name) for name, text in _taken(known).items()]
-        return AnalyzeResult(
-            StructType(fields), withSinglePartition=True, orderBy=[OrderingColumn(_ORDER)], select=taken
-        )
+        answered = [StructField(field.name, field.dataType) for field in found.fields]
+        quoted = {name: f"`{own}`" for name, own in named.items()}
+        taken = [SelectedColumn(text.format(**quoted), name) for name, text in _taken(known).items()]
+        order = [OrderingColumn(_ORDER.format(**quoted))]
+        return AnalyzeResult(StructType(answered), withSinglePartition=True, orderBy=order, select=taken)
 
     def eval(self, row: Row, query: str, syntax: str = "turtle") -> Iterator[tuple[Any, ...]]:
         """The answers that became certain with a row and those before it."""
@@ -171,16 +174,16 @@ class SpaseqMatch:
 
 
 _TIMES: Final = (TimestampType, TimestampNTZType)
-_ORDER: Final = "CAST(time AS TIMESTAMP_LTZ)"
+_ORDER: Final = "CAST({time} AS TIMESTAMP_LTZ)"
 """In what order rows come: that of instants, which times without zone do not have where clocks are put forward."""
 _TAKEN: Final = {
     "time": f"unix_micros({_ORDER})",
-    "start": "unix_micros(CAST(start AS TIMESTAMP_LTZ))",
-    "triples": "transform(triples, t -> struct(CAST(t.{0} AS STRING) AS s, CAST(t.{1} AS STRING) AS p, CAST(t.{2} AS STRING) AS o))",
-    "graph": "CAST(graph AS STRING)",
-    "value": "value",
-    "promise": "promise",
-    "stream": "stream",
+    "start": "unix_micros(CAST({start} AS TIMESTAMP_LTZ))",
+    "triples": "transform({triples}, t -> struct(CAST(t.`%s` AS STRING) AS s, CAST(t.`%s` AS STRING) AS p, CAST(t.`%s` AS STRING) AS o))",
+    "graph": "CAST({graph} AS STRING)",
+    "value": "{value}",
+    "promise": "{promise}",
+    "stream": "{stream}",
 }
 """The columns that matter, as `match` takes them."""
 
@@ -201,7 +204,7 @@ def _taken(known: Mapping[str, DataType]) -> dict[str, str]:
             wanted = " or ".join(kind.typeName() for kind in kinds)
             raise InvalidArgument(f"the column `{name}` must be a {wanted}, not {known[name].simpleString()}")
     if "triples" in taken:
-        taken["triples"] = taken["triples"].format(*(f"`{name}`" for name in triple_fields(known["triples"])))
+        taken["triples"] %= triple_fields(known["triples"])
     return taken
 
 

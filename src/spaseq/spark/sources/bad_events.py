@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from pyspark.sql import functions as F  # noqa: N812 - its usual name
 
+from spaseq.errors import InvalidArgument
 from spaseq.io.bad_input import BadInput, BadInputError
 from spaseq.spark.shared_folder import BadPolicy
+from spaseq.spark.spark_session import is_connected
 from spaseq.stores import files_in, for_spark, place_of, write_whole
 
 if TYPE_CHECKING:
@@ -63,9 +65,16 @@ def bad_records(spark: SparkSession, directory: str | os.PathLike[str], streamin
     ``text`` is the beginning of bad input, and the whole graph of a late event, whose ``time`` is its own; ``carried`` has the columns that
     ``carry`` of `match` names. A streaming DataFrame takes the records as they come.
     """
+    place = place_of(directory)
+    # A server of Spark Connect may have what is not here.
+    if not is_connected(spark) and not place.is_dir():
+        raise InvalidArgument(
+            f"there is no directory `{place}`: give the one that `quarantine=` of `match` or `read_events` names, which is there "
+            "as soon as they have been called"
+        )
     reader = spark.readStream if streaming else spark.read
     # Spark takes every path that it reads for a pattern.
-    path = _WILD.sub(r"\\\g<0>", for_spark(place_of(directory)))
+    path = _WILD.sub(r"\\\g<0>", for_spark(place))
     found = reader.schema(BAD_RECORDS).json(path)
     late = F.col("_metadata.file_name").startswith("late-")
     return found.withColumn("late", late)

@@ -133,7 +133,7 @@ def chosen_format(request: RunRequest) -> OutputFormat:
     asked = request.output_format or by_name
     _check_kept(request, asked)
     if asked is None:
-        return default_format(next(iter(forms))) if len(forms) == 1 else "jsonl"
+        return default_format(request.output, forms)
     if len(forms) > 1 and asked != "jsonl":
         raise InvalidArgument(
             f"the queries have different forms ({', '.join(sorted(forms))}), which the output format "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import BinaryIO, Final, Literal, Protocol, TypeAlias, assert_never, get_args
 
 from pyoxigraph import BlankNode, NamedNode
@@ -33,6 +33,15 @@ _EXTENSIONS: Final[dict[str, OutputFormat]] = {
     ".nquads": "nquads",
     ".trig": "trig",
 }
+_NOT_WRITTEN: Final = {
+    ".nt": "N-Triples",
+    ".ttl": "Turtle",
+    ".rdf": "RDF/XML",
+    ".jsonld": "JSON-LD",
+    ".srx": "SPARQL Results XML",
+    ".tsv": "tab-separated values",
+}
+"""What a file may claim by its name, and is not."""
 
 
 ONLY_ENDS: Final = (
@@ -113,13 +122,23 @@ def format_by_name(path: Place) -> OutputFormat | None:
     >>> format_by_name(Path("rises.csv.gz"))
     'csv'
     """
+    return _EXTENSIONS.get(_extension(path))
+
+
+def _extension(path: Place) -> str:
+    """The end of a file's name that says what is in it."""
     plain = path.with_suffix("") if compression_of(path) else path
-    return _EXTENSIONS.get(plain.suffix.lower())
+    return plain.suffix.lower()
 
 
-def default_format(form: Form) -> OutputFormat:
-    """The format where none is asked for."""
-    return "nquads" if form == "construct" else "jsonl"
+def default_format(path: Place | None, forms: Collection[Form]) -> OutputFormat:
+    """The format where none is asked for; a file whose name claims another one is refused."""
+    found: OutputFormat = "nquads" if set(forms) == {"construct"} else "jsonl"
+    claimed = None if path is None else _NOT_WRITTEN.get(_extension(path))
+    if claimed is not None:
+        names = ".nq or .trig, in which graphs have names" if found == "nquads" else ".jsonl, .csv or .srj"
+        raise InvalidArgument(f"`{path}` would be {claimed} by its name, which is not written: use {names}")
+    return found
 
 
 class JsonLines:

@@ -107,6 +107,27 @@ def test_what_is_asked_for_comes_before_the_extension() -> None:
     assert Path("x.csv").read_text().startswith('{"time"')
 
 
+@pytest.mark.parametrize(
+    ("query", "name", "problem"),
+    [
+        ("build", "x.nt", "would be N-Triples by its name, which is not written: use .nq or .trig"),
+        ("build", "x.ttl.gz", "would be Turtle by its name, which is not written: use .nq or .trig"),
+        (
+            "rise",
+            "x.tsv",
+            "would be tab-separated values by its name, which is not written: use .jsonl, .csv",
+        ),
+    ],
+)
+def test_a_name_that_claims_what_is_not_written_is_refused(query: str, name: str, problem: str) -> None:
+    """Whoever reads the file would take it for that; an option says that the name means something else."""
+    refused = run(f"{query}.spaseq", "--output", name)
+    assert refused.exit_code == 2
+    assert problem in refused.output
+    assert not Path(name).exists()
+    assert run(f"{query}.spaseq", "--output", name, "--output-format", "jsonl").exit_code == 0
+
+
 def test_several_portions_make_one_compressed_file(change_settings: Callable[..., None]) -> None:
     """What is written is handed on portion by portion, so that it can be read while it grows."""
     change_settings(portion_events=7, batch_events=7)

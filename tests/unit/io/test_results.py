@@ -203,9 +203,9 @@ def test_wrong_formats_are_refused() -> None:
         with pytest.raises(InvalidArgument, match=name):
             written(name, [], form=form)
     formats: list[OutputFormat] = [
-        default_format("select"),
-        default_format("ask"),
-        default_format("construct"),
+        default_format(None, ["select"]),
+        default_format(None, ["ask"]),
+        default_format(None, ["construct"]),
     ]
     assert formats == ["jsonl", "jsonl", "nquads"]
 

@@ -85,6 +85,12 @@ def test_the_table_function_judges_rows_as_match_does(spark: SparkSession) -> No
         assert "leave the row out with WHERE" in str(failed.value)
     assert spark.sql(table([(3, None, True), (None, None, True)])).count() == 1
     zoned = spark.sql(table([])).collect()
+    void = "SELECT time, value, NULL AS start, NULL AS promise, NULL AS graph FROM judged"
+    assert spark.sql(f"SELECT * FROM spaseq_match(TABLE({void}), '{RISE}')").collect() == zoned
+    for name in ("start", "promise"):
+        wrong = f"SELECT time, value, 1 AS {name} FROM judged"
+        with pytest.raises(PySparkException, match=f"the column `{name}` must be a .*, not int"):
+            spark.sql(f"SELECT * FROM spaseq_match(TABLE({wrong}), '{RISE}')")
     local = spark.sql(table([], "CAST(timestamp_seconds(at) AS timestamp_ntz)"))
     assert (
         local.collect() == zoned == sps.match(RISE, {"S1": spark.table("judged")}, format="turtle").collect()

@@ -33,7 +33,7 @@ from spaseq.model.forms import EVERY_STREAM
 from spaseq.model.terms import RELATIVE, term_of
 from spaseq.settings import settings
 from spaseq.spark.schemas import ARROW_TRIPLES, answer_columns
-from spaseq.spark.sources.frame_columns import triple_fields
+from spaseq.spark.sources.frame_columns import check_kind, triple_fields
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -181,9 +181,9 @@ _TAKEN: Final = {
     "start": "unix_micros(CAST({start} AS TIMESTAMP_LTZ))",
     "triples": "transform({triples}, t -> struct(CAST(t.`%s` AS STRING) AS s, CAST(t.`%s` AS STRING) AS p, CAST(t.`%s` AS STRING) AS o))",
     "graph": "CAST({graph} AS STRING)",
-    "value": "{value}",
-    "promise": "{promise}",
-    "stream": "{stream}",
+    "value": "CAST({value} AS BINARY)",
+    "promise": "CAST({promise} AS BOOLEAN)",
+    "stream": "CAST({stream} AS STRING)",
 }
 """The columns that matter, as `match` takes them."""
 
@@ -199,10 +199,9 @@ _KINDS: Final = {
 def _taken(known: Mapping[str, DataType]) -> dict[str, str]:
     unread = {"value"} if "triples" in known else {"graph"}
     taken = {name: text for name, text in _TAKEN.items() if name in known and name not in unread}
-    for name, kinds in ((name, _KINDS[name]) for name in taken if name in _KINDS):
-        if not isinstance(known[name], kinds):
-            wanted = " or ".join(kind.typeName() for kind in kinds)
-            raise InvalidArgument(f"the column `{name}` must be a {wanted}, not {known[name].simpleString()}")
+    for name, kinds in _KINDS.items():
+        if name in taken:
+            check_kind(name, known[name], *kinds)
     if "triples" in taken:
         taken["triples"] %= triple_fields(known["triples"])
     return taken

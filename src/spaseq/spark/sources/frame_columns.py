@@ -63,14 +63,18 @@ class FrameColumns:
 
     def typed(self, name: str, *kinds: type[DataType]) -> Column:
         """A column that has one of these types, or that is NULL throughout."""
-        kind = self.kind(name)
-        if not isinstance(kind, (*kinds, NullType)):
-            wanted = " or ".join(each.typeName() for each in kinds)
-            raise InvalidArgument(f"the column `{name}` must be a {wanted}, not {kind.simpleString()}")
+        check_kind(name, self.kind(name), *kinds)
         return self[name]
 
     def __str__(self) -> str:
         return ", ".join(each.name for each in self._fields.values())
+
+
+def check_kind(name: str, kind: DataType, *kinds: type[DataType]) -> None:
+    """Refuse a column that has none of these types; one that is NULL throughout has any."""
+    if not isinstance(kind, (*kinds, NullType)):
+        wanted = " or ".join(each.typeName() for each in kinds)
+        raise InvalidArgument(f"the column `{name}` must be a {wanted}, not {kind.simpleString()}")
 
 
 def triple_fields(kind: DataType, key: Callable[[str], str] = str.lower) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
 from spaseq.algebra.expressions import Var
-from spaseq.algebra.patterns import Distinct, OrderBy, OrderKey, Pattern, Project, Slice
+from spaseq.algebra.patterns import Distinct, Extend, OrderBy, OrderKey, Pattern, Project, Slice
 from spaseq.algebra.scope import visible
 
 
@@ -57,3 +58,20 @@ def _has_order(pattern: Pattern) -> bool:
     return isinstance(pattern, OrderBy) or (
         isinstance(pattern, (Distinct, Project)) and _has_order(pattern.pattern)
     )
+
+
+def with_bound_keys(
+    pattern: Pattern, keys: Sequence[OrderKey], wanted: Callable[[OrderKey], bool]
+) -> tuple[Pattern, tuple[OrderKey, ...]]:
+    """A pattern and the keys of ORDER BY over it: those that are wanted become variables, which the pattern binds.
+
+    For keys that are no functions of a row alone, so that they have their values where solutions arise.
+    """
+    found = []
+    for number, key in enumerate(keys, start=1):
+        if wanted(key):
+            variable = Var(f"_:order#{number}")
+            pattern = Extend(pattern, variable, key.expression)
+            key = replace(key, expression=variable)
+        found.append(key)
+    return pattern, tuple(found)

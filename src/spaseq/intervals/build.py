@@ -44,6 +44,7 @@ from spaseq.algebra.patterns import (
 )
 from spaseq.algebra.scope import certainly_bound, expression_variables, in_scope
 from spaseq.algebra.substitution import is_join
+from spaseq.algebra.total_order import with_bound_keys
 from spaseq.intervals.bounds import is_bound, longest_in, longest_of, over_columns, reads_time
 from spaseq.intervals.interval_joins import MinusView, OptionalSolutions, Partners, RowColumns
 from spaseq.intervals.interval_rows import Ids, IntervalRows
@@ -391,14 +392,8 @@ class IntervalBuilder(TripleBuilder):
 
 def ordered_by(pattern: Pattern, keys: Sequence[OrderKey]) -> tuple[Pattern, tuple[OrderKey, ...]]:
     """A pattern and the keys of ORDER BY, over columns: a key with EXISTS becomes a value of the pattern's solutions."""
-    found = []
-    for number, key in enumerate(keys):
-        value = over_columns(key.expression)
-        if has_exists(key.expression):
-            column = Var(f"#order{number}")
-            pattern, value = Extend(pattern, column, key.expression), column
-        found.append(replace(key, expression=value))
-    return pattern, tuple(found)
+    pattern, found = with_bound_keys(pattern, keys, lambda key: has_exists(key.expression))
+    return pattern, tuple(replace(key, expression=over_columns(key.expression)) for key in found)
 
 
 def _least(*bounds: int | None) -> int | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from spaseq.algebra.events import AskForm, Form
-from spaseq.algebra.expressions import Var
 from spaseq.algebra.functions import has_exists, is_volatile, reads_times
-from spaseq.algebra.patterns import Distinct, Extend, OrderBy, OrderKey, Pattern, Project, Slice
+from spaseq.algebra.patterns import Distinct, OrderBy, OrderKey, Pattern, Project, Slice
+from spaseq.algebra.total_order import with_bound_keys
 from spaseq.algebra.windows import Emission
 from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.row_numbers import by_name, id_matrix, order_of
@@ -61,7 +61,8 @@ def outer_operators(form: Form, pattern: Pattern) -> tuple[Pattern, list[Pattern
         return pattern, []
     while isinstance(current, (Slice, Distinct, Project, OrderBy)):
         if isinstance(current, OrderBy) and any(map(_needs_windows, current.keys)):
-            current = _with_bound_keys(current)
+            # Keys are bound where windows and clock are at hand.
+            current = OrderBy(*with_bound_keys(current.pattern, current.keys, _needs_windows))
             return current.pattern, [current, *outer[::-1]]
         outer.append(current)
         if isinstance(current, (Slice, OrderBy)):
@@ -76,18 +77,6 @@ def outer_operators(form: Form, pattern: Pattern) -> tuple[Pattern, list[Pattern
 def _needs_windows(key: OrderKey) -> bool:
     """Whether a key is not a function of a row alone: the clock, the times of triples or a pattern decide it as well."""
     return is_volatile(key.expression) or reads_times(key.expression) or has_exists(key.expression)
-
-
-def _with_bound_keys(order: OrderBy) -> OrderBy:
-    """ORDER BY with variables for the keys that are not functions of a row, bound where windows and clock are at hand."""
-    inner, keys = order.pattern, list[OrderKey]()
-    for number, key in enumerate(order.keys, start=1):
-        if _needs_windows(key):
-            variable = Var(f"_:order#{number}")
-            inner = Extend(inner, variable, key.expression)
-            key = replace(key, expression=variable)
-        keys.append(key)
-    return OrderBy(inner, tuple(keys))
 
 
 class Reporter(Keeper):

@@ -125,11 +125,11 @@ class BadInstant(QueryError):
 
 
 class BadCount(QueryError):
-    """A number of events or triples that is not a whole number from 1 on."""
+    """A number of events or triples that is not a whole number from 1 on, of at most 18 digits."""
 
     code = "SPQ714"
     message_template = "`{text}` is not a number of {unit}"
-    label_template = "a whole number from 1 on"
+    label_template = "a whole number from 1 on, of at most 18 digits"
     cure_template = "write for example RANGE 100 {upper}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -187,3 +189,52 @@ def test_few_buckets_keep_the_instants_of_an_endless_input() -> None:
     ticks = how.tick_targets(np.array([5]))
     assert 4 < len(set(rows.bucket.tolist())) <= 8
     assert set(rows.bucket.tolist()) <= set(ticks.bucket.tolist())
+
+
+@pytest.mark.parametrize(
+    ("window", "op", "anywhere"),
+    [
+        ("WITHIN 10 SECONDS", ";", False),
+        ('WITHIN 10 SECONDS STARTING AT "1970-01-01T00:01:00Z"', ";", False),
+        ("WITHIN 10 SECONDS SLIDING", ";", False),
+        ("WITHIN 10 SECONDS", ",", True),
+        ("", ";", True),
+    ],
+)
+def test_away_from_borders_rows_are_where_their_matches_are_at_home(
+    window: str, op: str, *, anywhere: bool, change_settings: Callable[..., None]
+) -> None:
+    """So whose match it is must be asked at borders alone, unless there are rows that go everywhere, or nothing goes apart."""
+    change_settings(slice_windows=4)
+    how = routing(window, op, buckets=1000)
+    random = np.random.default_rng(5)
+    times = np.concatenate([random.integers(0, 200_000_000, 500), np.arange(0, 200_000_000, 5_000_000)])
+    keys = hashes([f"<k{number % 7}>" for number in range(len(times))])
+    at_border = how.at_border(times)
+    assert at_border.all() == anywhere
+    targets = how.targets(keys, times)
+    inner = ~at_border[targets.row]
+    assert (targets.bucket[inner] == how.home(keys, times)[targets.row[inner]]).all()
+    assert (np.bincount(targets.row[inner], minlength=len(times))[~at_border] <= 1).all()
+    assert anywhere or 0 < at_border.sum() < len(times)
+
+
+def test_a_row_that_is_in_many_stretches_is_in_each_of_their_buckets_once(
+    change_settings: Callable[..., None],
+) -> None:
+    """Also where several of them share a bucket, and beside rows that are in one."""
+    change_settings(slice_windows=1)
+    how = routing("WITHIN 10 SECONDS SLIDING", buckets=2)
+    times = np.arange(0, 100_000_000, 3_000_000)
+    targets = how.targets(hashes(["<k>"] * len(times)), times)
+    assert (np.diff(targets.row) >= 0).all()
+    found = {row: targets.bucket[targets.row == row].tolist() for row in range(len(times))}
+    stretches = [
+        [t // 10_000_000 + step for step in (-1, 0, 1)]
+        + ([t // 10_000_000 - 2] if t % 10_000_000 == 0 else [])
+        for t in times
+    ]
+    for row, around in enumerate(stretches):
+        own = hashes(["<k>"] * len(around))
+        wanted = how.home(own, np.array(around) * 10_000_000)
+        assert found[row] == sorted(set(wanted.tolist()))

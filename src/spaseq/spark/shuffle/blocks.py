@@ -258,7 +258,8 @@ def encode_block(block: Block, ticks: bytes = b"") -> bytes:
     tables, places = _once((block.pairs, *block.gpms))
     texts = packed_terms(block.terms)
     shapes = [(table.terms.shape[1], len(table.event)) for table in tables]
-    lengths = np.diff(texts["ends"], prepend=0).astype(np.uint32)
+    lengths = texts["ends"].astype(np.uint32)
+    lengths[1:] -= lengths[:-1].copy()
     sizes = (
         len(block),
         len(block.names),

@@ -112,28 +112,45 @@ class Routing:
         """Every row with each of the stretches of time that it belongs to."""
         if not self.size:
             return np.arange(len(times)), np.zeros(len(times), np.int64)
-        since = times - self.origin
-        if self.unit is RouteUnit.EVALUATION:
-            first, last = self._stretch(times), self._stretch(times + self.reach)
-            count = last - first + 1
-            rows = np.repeat(np.arange(len(times)), count)
-            return rows, first[rows] + numbered_in_row(count)
-        first, last = -((self.reach - since) // self.size) - 1, (since + self.reach) // self.size
-        if self.from_origin:
-            first = np.where(since < 0, last + 1, np.maximum(first, 0))
+        first, last = self._around(times)
         count = last - first + 1
         rows = np.repeat(np.arange(len(times)), count)
         return rows, first[rows] + numbered_in_row(count)
+
+    def _around(self, times: Longs) -> tuple[Longs, Longs]:
+        """The first and the last stretch that the rows of each instant belong to; none if the first is later."""
+        if self.unit is RouteUnit.EVALUATION:
+            return self._stretch(times), self._stretch(times + self.reach)
+        since = times - self.origin
+        first, last = -((self.reach - since) // self.size) - 1, (since + self.reach) // self.size
+        if self.from_origin:
+            first = np.where(since < 0, last + 1, np.maximum(first, 0))
+        return first, last
 
     def _once(self, rows: npt.NDArray[np.intp], bucket: Ints, count: int) -> Targets:
         """Rows and buckets without repetition: two stretches may share a bucket."""
         if self.size == 0 or len(rows) == count:
             return Targets(rows, bucket)
-        order = np.lexsort((bucket, rows))
-        rows, bucket = rows[order], bucket[order]
+        # Rows are in order; only the few that stand here several times are sorted by bucket.
+        same = np.zeros(len(rows) + 1, np.bool_)
+        same[1:-1] = rows[1:] == rows[:-1]
+        several = np.flatnonzero(same[1:] | same[:-1])
+        bucket = bucket.copy()
+        bucket[several] = bucket[several][np.lexsort((bucket[several], rows[several]))]
         fresh = np.ones(len(rows), np.bool_)
-        fresh[1:] = (rows[1:] != rows[:-1]) | (bucket[1:] != bucket[:-1])
+        fresh[1:] = ~same[1:-1] | (bucket[1:] != bucket[:-1])
         return Targets(rows[fresh], bucket[fresh])
+
+    def at_border(self, starts: Longs) -> npt.NDArray[np.bool_]:
+        """At which starts a match may be found in several buckets: where the rows of its first event are in several.
+
+        Rows without a key that go everywhere may be in any.
+        """
+        if not self.size or self.everywhere:
+            return np.ones(len(starts), np.bool_)
+        first, last = self._around(starts)
+        found: npt.NDArray[np.bool_] = first != last
+        return found
 
     def home(self, hashes: Words, starts: Longs) -> Ints:
         """The bucket that reports matches with these keys and starts."""

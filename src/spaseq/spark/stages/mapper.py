@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -249,7 +250,8 @@ class Mapper:
             rows = [by_bucket.rows_of(part, at) for part in range(len(parts))]
             cells = [names[here], *(matrix[part].ravel() for matrix, part in zip(values, rows, strict=True))]
             terms, number = self._renumbered(np.concatenate(cells))
-            numbers = np.split(number, np.cumsum([len(cell) for cell in cells])[:-1])
+            ends = list(accumulate(map(len, cells), initial=0))
+            numbers = [number[first:last] for first, last in pairwise(ends)]
             mappings = [
                 Mappings(parts[part].event[stretch], found.reshape(-1, values[part].shape[1]))
                 if values[part].shape[1]
@@ -265,9 +267,9 @@ class Mapper:
         if not blocks:
             return
         texts = local_texts(self.dictionary, np.concatenate(used), own.place)
-        ends = np.cumsum([len(terms) for terms in used]).tolist()
-        for bucket, block, terms, end in zip(by_bucket.buckets, blocks, used, ends, strict=True):
-            yield bucket, replace(block, terms=texts[end - len(terms) : end])
+        places = pairwise(accumulate(map(len, used), initial=0))
+        for bucket, block, (first, last) in zip(by_bucket.buckets, blocks, places, strict=True):
+            yield bucket, replace(block, terms=texts[first:last])
 
     def _renumbered(self, ids: Ints) -> tuple[Ints, Ints]:
         """The terms among some ids, in any order, and for every id its place among them from 1 on; 0 stays."""

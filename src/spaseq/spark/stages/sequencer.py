@@ -214,9 +214,11 @@ class Sequencer:
 
     def _owned(self, found: Situated) -> npt.NDArray[np.bool_]:
         """Which matches this bucket reports: those whose key and window are at home here."""
-        columns = [self.hashes.of(found.column(name)) for name in self.task.routing.variables]
-        home = self.task.routing.home(combined(columns, len(found)), found.start)
-        owned: npt.NDArray[np.bool_] = home == self.bucket
+        routing, owned = self.task.routing, np.ones(len(found), np.bool_)
+        border = np.flatnonzero(routing.at_border(found.start))
+        if len(border):
+            columns = [self.hashes.of(found.column(name)[border]) for name in routing.variables]
+            owned[border] = routing.home(combined(columns, len(border)), found.start[border]) == self.bucket
         return owned
 
     def _compact(self) -> None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from spaseq.engine.inputs import NamedQuery
+from spaseq.engine.local_run import LocalRun
+from spaseq.engine.request import RunRequest
 from spaseq.io.options import ReadOptions
 from spaseq.io.sources import find_sources
+from spaseq.planner.compiled import compile_query
+from spaseq.spark.command.spark_run import SparkRun
 from spaseq.spark.sources.schedule import Schedule, make_schedule
 
 pytestmark = pytest.mark.spark
@@ -60,3 +66,42 @@ def test_more_than_that_is_read_in_order_of_time(
         begin + 40 * second,
         None,
     ]
+
+
+QUERY = """PREFIX : <http://ex.org/>
+SELECT ?a ?b WITHIN 10 SECONDS SLIDING FROM STREAM S <http://ex.org/s>
+WHERE { SEQ (A ; B) DEFINE GPM A ON S { :k :v ?a } DEFINE GPM B ON S { :k :v ?b FILTER(?b > ?a) } }"""
+
+
+@pytest.mark.parametrize("micro_batch_bytes", [400, 1 << 20])
+def test_files_of_one_time_in_no_order_are_read_as_if_sorted(
+    spark: SparkSession, tmp_path: Path, change_settings: Callable[..., None], micro_batch_bytes: int
+) -> None:
+    """What a part has seen says nothing of the others: they go on from what their survey promised."""
+    change_settings(micro_batch_bytes=micro_batch_bytes, scheduled_part_bytes=600)
+    numbers = list(range(120))
+    random.Random(3).shuffle(numbers)
+    (tmp_path / "in").mkdir()
+    for file in range(3):
+        own = (EVENT.format(each, each // 60, each % 60) for each in numbers[file::3])
+        (tmp_path / "in" / f"{file}.nq").write_text("".join(own), encoding="utf-8")
+
+    def request(name: str, checkpoint: Path | None = None) -> RunRequest:
+        return RunRequest(
+            queries=(NamedQuery("query", compile_query(QUERY)),),
+            streams=(("S", str(tmp_path / "in")),),
+            output=tmp_path / f"{name}.jsonl",
+            quarantine=tmp_path / f"{name}.quarantine",
+            checkpoint=checkpoint,
+        )
+
+    run = SparkRun(request("spark", tmp_path / "points"), "local[2]")
+    run.run_in(spark, tmp_path)
+    LocalRun(request("local")).run()
+    found, wanted = (
+        sorted((tmp_path / f"{each}.jsonl").read_text().splitlines()) for each in ("spark", "local")
+    )
+    assert len(wanted) > 50
+    assert found == wanted
+    done = [each for each in (tmp_path / "points" / "spark" / "commits").iterdir() if each.name.isdigit()]
+    assert (len(done) > 5) == (micro_batch_bytes == 400)

@@ -103,6 +103,7 @@ class AnswerRows:
         self._compares = job.compares
         self._numbered_later = job.numbers_at_the_end(self._task)
         self._serial = 0
+        self._numbering = Numbering()
 
     def count(self, instants: Longs, many: Longs, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
         """Rows that are no answers: an instant, and in place of its start how many there were."""
@@ -181,17 +182,17 @@ class AnswerRows:
         return {SPREAD: pa.array(places, pa.int32()), EQUAL: pa.array(equal, pa.string())}
 
     def _identities(self, answers: Answers, dictionary: TermDictionary) -> list[str]:
-        """The identities of answers, or their keys if equal ones may lie elsewhere; instants come whole."""
+        """The identities of answers, or their keys if equal ones may lie elsewhere; those of an instant may come in pieces."""
         if not self._job.provenance:
             return []
-        program, numbering = self._task.program, Numbering()
+        program = self._task.program
         keys = answer_keys(
             program, answers, self._normal_text, lambda term: without_place(dictionary.ntriples(term))
         )
         if self._numbered_later:
             return [key.hex() for key in keys]
         return [
-            match_identity(key, numbering.next(time, key))
+            match_identity(key, self._numbering.next(time, key))
             for time, key in zip(answers.time.tolist(), keys, strict=True)
         ]
 

@@ -328,9 +328,10 @@ class _Task:
             (query, self._name(bucket), first, block, 0, 0)
             for query, bucket, first, block in self.mapper.blocks(events, arrivals, label, names)
         ]
-        if job.streaming:
+        # Of a punctual input only promises count: what its parts have seen is no bound for other parts.
+        if job.streaming and not job.punctual:
             self._see(events, parts)
-            if not job.punctual and self.mapper.concerned(events):
+            if self.mapper.concerned(events):
                 sure = np.ones(len(events), np.bool_)
                 sure[self.doubtful(events)] = False
                 if sure.any():

@@ -115,6 +115,9 @@ def test_a_session_may_tell_the_cases_of_columns_apart(spark: SparkSession) -> N
         both = spark.table("cases").withColumn("time", F.col("Time")).withColumn("Time", F.lit("noon"))
         both.createOrReplaceTempView("both")
         assert answers("both") == expected
+        spark.table("cases").withColumn("Stream", F.lit("other")).createOrReplaceTempView("both")
+        with pytest.raises(PySparkException, match=r"UNRESOLVED_COLUMN.*`stream`"):
+            answers("both")  # `match` would take it for another column, and it may be none
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
 

@@ -277,6 +277,9 @@ def test_spark_reads_parts_of_objects_and_keeps_bad_events_there(
     answers = sps.match(RISE, {"S1": events}, on_bad_input="quarantine", quarantine=f"{bucket}/bad")
     assert answers.count() == len(lines)
     (bad,) = quarantined(f"{bucket}/bad")
+    if bucket.scheme == "hdfs":  # Spark brings no client of S3
+        (row,) = sps.bad_records(spark, f"{bucket}/bad").collect()
+        assert (row.source, row.position) == (bad["source"], bad["position"])
     assert bad["source"] == f"{bucket}/power/a.nq"
     assert bad["position"] == 121
     (bucket / "power/a.nq").write_text(text)

@@ -13,6 +13,7 @@ from pyoxigraph import Literal as LiteralTerm
 from spaseq.errors import InvalidArgument, did_you_mean
 from spaseq.io.options import TIMESTAMP_PREDICATE
 from spaseq.io.result_json import events_json, match_line, no_match_line, term_json, text_json
+from spaseq.io.sources import EVENT_FORMATS
 from spaseq.model.forms import Form
 from spaseq.model.matches import Match
 from spaseq.model.terms import Term
@@ -34,12 +35,13 @@ _EXTENSIONS: Final[dict[str, OutputFormat]] = {
     ".trig": "trig",
 }
 _NOT_WRITTEN: Final = {
-    ".nt": "N-Triples",
-    ".ttl": "Turtle",
-    ".rdf": "RDF/XML",
-    ".jsonld": "JSON-LD",
-    ".srx": "SPARQL Results XML",
-    ".tsv": "tab-separated values",
+    # A name in .json says little.
+    **{ending: known for ending, known in EVENT_FORMATS.items() if ending not in (*_EXTENSIONS, ".json")},
+    ".ttl": "turtle",
+    ".n3": "n3",
+    ".rdf": "rdf-xml",
+    ".srx": "sparql-xml",
+    ".tsv": "tsv",
 }
 """What a file may claim by its name, and is not."""
 
@@ -136,8 +138,9 @@ def default_format(path: Place | None, forms: Collection[Form]) -> OutputFormat:
     found: OutputFormat = "nquads" if set(forms) == {"construct"} else "jsonl"
     claimed = None if path is None else _NOT_WRITTEN.get(_extension(path))
     if claimed is not None:
-        names = ".nq or .trig, in which graphs have names" if found == "nquads" else ".jsonl, .csv or .srj"
-        raise InvalidArgument(f"`{path}` would be {claimed} by its name, which is not written: use {names}")
+        usual = ".jsonl, .csv or .srj" if len(set(forms)) == 1 else ".jsonl"
+        names = ".nq or .trig, in which graphs have names" if found == "nquads" else usual
+        raise InvalidArgument(f"`{path}` is {claimed} by its name, which is not written: use {names}")
     return found
 
 

@@ -37,7 +37,7 @@ _STDIN: Final = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-_EXTENSIONS: Final[dict[str, Format]] = {
+EVENT_FORMATS: Final[dict[str, Format]] = {
     ".nq": "nquads",
     ".nquads": "nquads",
     ".trig": "trig",
@@ -264,12 +264,12 @@ def format_of(path: Place) -> Format | None:
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes and suffixes[-1] in (".gz", ".zst", ".zstd"):
         suffixes.pop()
-    return _EXTENSIONS.get(suffixes[-1]) if suffixes else None
+    return EVENT_FORMATS.get(suffixes[-1]) if suffixes else None
 
 
 def extension_of(known: Format) -> str:
     """The usual extension of a format."""
-    return next(extension for extension, name in _EXTENSIONS.items() if name == known)
+    return next(extension for extension, name in EVENT_FORMATS.items() if name == known)
 
 
 def is_standard_input(path: PathLike) -> bool:

@@ -76,9 +76,11 @@ class SpaseqMatch:
             raise InvalidArgument(f"the first argument is a table: {NAME}(TABLE(events), 'SELECT …')")
         if not isinstance(query.value, str) or (syntax is not None and not isinstance(syntax.value, str)):
             raise InvalidArgument(f"the query of {NAME}, and the syntax of values, are constant texts")
-        # As SQL knows names; where a session tells cases apart, a column of exactly this name goes before others.
+        # As SQL knows names; where a session tells cases apart, a column of exactly this name goes before others, and Spark
+        # refuses others in place of one that may be missing: it could be something else.
         fields = sorted(columns.fields, key=lambda field: field.name == field.name.lower())
         named = {field.name.lower(): field.name for field in fields}
+        named |= {name: name for name in named if name not in _NEEDED}
         known = {field.name.lower(): field.dataType for field in fields}
         if not isinstance(known.get("time"), _TIMES) or not {"triples", "value"} & set(known):
             raise InvalidArgument(
@@ -173,6 +175,8 @@ class SpaseqMatch:
                 return match.time, match.start, *(None if term is None else str(term) for term in values)
 
 
+_NEEDED: Final = ("time", "triples", "value")
+"""The columns without which a table is none of events."""
 _TIMES: Final = (TimestampType, TimestampNTZType)
 _ORDER: Final = "CAST({time} AS TIMESTAMP_LTZ)"
 """In what order rows come: that of instants, which times without zone do not have where clocks are put forward."""

@@ -313,7 +313,7 @@ def one_name(given: str | os.PathLike[str] | StorePath) -> str:
 def for_spark(place: Place) -> str:
     """The name by which Spark's own readers and writers know a place."""
     text = str(place)
-    return f"s3a{text.removeprefix('s3')}" if isinstance(place, StorePath) else text
+    return text.replace("s3://", "s3a://", 1) if isinstance(place, StorePath) else text
 
 
 def files_in(folder: Place, pattern: str) -> list[Place]:

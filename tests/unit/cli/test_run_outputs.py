@@ -110,12 +110,13 @@ def test_what_is_asked_for_comes_before_the_extension() -> None:
 @pytest.mark.parametrize(
     ("query", "name", "problem"),
     [
-        ("build", "x.nt", "would be N-Triples by its name, which is not written: use .nq or .trig"),
-        ("build", "x.ttl.gz", "would be Turtle by its name, which is not written: use .nq or .trig"),
+        ("build", "x.nt", "is ntriples by its name, which is not written: use .nq or .trig"),
+        ("build", "x.jelly", "is jelly by its name, which is not written: use .nq or .trig"),
+        ("build", "x.ttl.gz", "is turtle by its name, which is not written: use .nq or .trig"),
         (
             "rise",
             "x.tsv",
-            "would be tab-separated values by its name, which is not written: use .jsonl, .csv",
+            "is tsv by its name, which is not written: use .jsonl, .csv",
         ),
     ],
 )

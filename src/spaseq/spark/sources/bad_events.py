@@ -67,7 +67,7 @@ def bad_records(spark: SparkSession, directory: str | os.PathLike[str], streamin
     """
     place = place_of(directory)
     # A server of Spark Connect may have what is not here.
-    if not is_connected(spark) and not place.is_dir():
+    if not is_connected(spark) and not place.exists():
         raise InvalidArgument(
             f"there is no directory `{place}`: give the one that `quarantine=` of `match` or `read_events` names, which is there "
             "as soon as they have been called"

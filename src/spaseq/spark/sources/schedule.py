@@ -116,13 +116,15 @@ def make_schedule(
     total = sum(split.size for _, split in whole)
     # A few seconds of work, which a crash may cost.
     size = settings().micro_batch_bytes * cores
-    alone = total <= size
-    part_bytes = part_size(total, cores) if alone else settings().scheduled_part_bytes
+    part_bytes = part_size(total, cores) if total <= size else settings().scheduled_part_bytes
     wanted = [
-        Part(iri, part, length)
-        for iri, split in whole
-        for part, length in cut_into_parts(split, part_bytes, options)
+        Part(iri, replace(part, order=order), length)
+        for order, (iri, part, length) in enumerate(
+            (iri, *cut) for iri, split in whole for cut in cut_into_parts(split, part_bytes, options)
+        )
     ]
+    # Files may have grown since they were first looked at.
+    alone = sum(part.size for part in wanted) <= size
     known = wanted if alone else _surveyed(spark, wanted, options)
     return Schedule(tuple(cut_into_batches(known, list(inputs), size)))
 

@@ -67,6 +67,8 @@ class Split(Source):
     """The timestamp predicate, which identifies an event's lines in the default graph."""
     begin: Cut = START
     end: int | None = None
+    order: int | None = None
+    """Which part of the whole input it is, where parts are not read in their order."""
 
     @staticmethod
     def whole_of(source: Source, predicate: str) -> Split:
@@ -125,11 +127,15 @@ class Split(Source):
         """The part as JSON knows it."""
         begin = self.begin
         cut = None if begin == START else [begin.byte, begin.count, begin.prologue]
-        return [str(self.path), self.format, self.start, self.stop, cut, self.end, self.layout, self.shown]
+        place = [str(self.path), self.format, self.start, self.stop, cut, self.end]
+        return [*place, self.layout, self.shown, self.order]
 
     @staticmethod
     def from_list(saved: list[Any], predicate: str) -> Split:
         """The part that `to_list` wrote."""
         path, syntax, start, stop, cut, end, layout, *more = saved
         begin, shown = Cut(*cut) if cut else START, more[0] if more else ""
-        return Split(place_of(path), syntax, start, stop, predicate, begin, end, layout=layout, shown=shown)
+        order = more[1] if len(more) > 1 else None  # an earlier release noted none
+        return Split(
+            place_of(path), syntax, start, stop, predicate, begin, end, order, layout=layout, shown=shown
+        )

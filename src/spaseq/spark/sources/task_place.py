@@ -61,9 +61,9 @@ class TaskPlace:
         told = f"{self.query} {owner.content}" if self.query else owner.run
         return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
-    def arrivals(self, rows: Longs) -> Longs:
-        """The order of arrival of the events in these rows of this task."""
-        return (np.int64(self.partition) << np.int64(40)) + rows
+    def arrivals(self, rows: Longs, part: int | None = None) -> Longs:
+        """The order of arrival of the events in these rows of this task, or of this part of the whole input."""
+        return (np.int64(self.partition if part is None else part) << np.int64(40)) + rows
 
 
 def placed(bad: OnBad, split: Split) -> OnBad:

@@ -212,7 +212,8 @@ class MatchParts:
                         kept = work.believed(events, report)
                         parts = ([part.file], np.zeros(len(kept), np.int64)) if self._by_file else None
                         found = events.take(kept)
-                        yield from work.take(found, place.arrivals(numbers[kept]), parts)
+                        rows = numbers[kept] if part.order is None else numbers[kept] - begin
+                        yield from work.take(found, place.arrivals(rows, part.order), parts)
                         doubtful.append(numbers[kept][work.doubtful(found)] - begin)
                         mapper.forget()
                     yield from self._whole(part, np.concatenate(doubtful), work)

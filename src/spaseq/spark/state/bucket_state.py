@@ -339,8 +339,11 @@ class BucketState:
         running.segments[part] = segments
 
     def in_order_of_arrival(self, number: int, block: Block) -> Block:
-        """The events of a micro-batch, numbered on from those that came before where that matters."""
-        if not self._job.tasks[number].program.needs_positions:
+        """The events of a micro-batch, numbered on from those that came before where that matters.
+
+        Those of a punctual input have the numbers that they have in all of it, whatever is read first.
+        """
+        if not self._job.tasks[number].program.needs_positions or self._job.punctual:
             return block
         saved = self.queries.setdefault(number, _Query())
         rank = np.empty(len(block), np.int64)

@@ -144,7 +144,7 @@ class ColumnLines:
         query: str | None = None,
     ) -> bytes:
         """The lines of many matches; 0 is unbound and absent. ``generation`` is that of the ids."""
-        return self._made(times, starts, columns, generation, query)[0]
+        return bytes(self._made(times, starts, columns, generation, query)[0])
 
     def measured(
         self,
@@ -154,8 +154,8 @@ class ColumnLines:
         *,
         generation: int,
         query: str | None = None,
-    ) -> tuple[bytes, npt.NDArray[np.int64]]:
-        """The same, and where each line ends."""
+    ) -> tuple[bytes | memoryview, npt.NDArray[np.int64]]:
+        """The same, not copied, and where each line ends."""
         import numpy as np
 
         text, ends = self._made(times, starts, columns, generation, query)
@@ -170,7 +170,7 @@ class ColumnLines:
         columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
         generation: int,
         query: str | None,
-    ) -> tuple[bytes, npt.NDArray[np.int64] | None]:
+    ) -> tuple[bytes | memoryview, npt.NDArray[np.int64] | None]:
         """The lines, and where each ends if that is known."""
         self._dictionary.require(generation)
         loaded = "spaseq.io.result_kernel" in sys.modules
@@ -201,7 +201,7 @@ class ColumnLines:
         starts: npt.NDArray[np.int64],
         columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
         query: str | None,
-    ) -> tuple[bytes, npt.NDArray[np.int64]] | None:
+    ) -> tuple[memoryview, npt.NDArray[np.int64]] | None:
         """The lines by a kernel that copies terms, and where each ends; None if a term must be escaped."""
         import numpy as np
 

@@ -233,7 +233,7 @@ def column_lines(
     begins: Longs,
     head: bytes,
     keys: list[bytes],
-) -> tuple[bytes, Longs] | None:
+) -> tuple[memoryview, Longs] | None:
     """The lines of a batch, and where each ends; None if it holds something that must be written with more care."""
     parts = [head, *PIECES, *keys]
     ends = np.cumsum([0, *(len(part) for part in parts)])
@@ -246,4 +246,4 @@ def column_lines(
     instants = np.ascontiguousarray(times), np.ascontiguousarray(begins)
     line_ends = np.empty(len(times), np.int64)
     used = write_lines(buffer, starts, np.ascontiguousarray(ids), *instants, pieces, ends, out, line_ends)
-    return None if used == GAVE_UP else (out[:used].tobytes(), line_ends)
+    return None if used == GAVE_UP else (out[:used].data.toreadonly(), line_ends)

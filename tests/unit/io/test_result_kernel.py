@@ -77,8 +77,8 @@ def at_once(
     text, ends = ColumnLines(dictionary).measured(
         times, starts, columns, generation=dictionary.generation, query=query
     )
-    assert ends.tolist() == list(accumulate(map(len, text.splitlines(keepends=True))))
-    return text
+    assert ends.tolist() == list(accumulate(map(len, bytes(text).splitlines(keepends=True))))
+    return bytes(text)
 
 
 @pytest.mark.slow

@@ -64,6 +64,8 @@ class AnswerLines:
         self._lines: ColumnLines | None = None
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self._out: IO[bytes] | None = None
+        self._place: Place | None = None
+        """The folder, once it is known to be the driver's."""
         self._attempt = uuid.uuid4().hex
         self._sequences: list[list[str]] = []
         self._written = 0
@@ -119,7 +121,8 @@ class AnswerLines:
         self._written = 0
         file = f"{self._name}-{self._attempt}-{sum(map(len, self._sequences))}.arrow"
         self._sequences[-1].append(file)
-        self._out = (self._folder.checked() / file).open("wb")
+        self._place = self._place or self._folder.checked()
+        self._out = (self._place / file).open("wb")
         return pa.ipc.new_file(self._out, _SCHEMA)
 
     def _finish(self) -> None:
@@ -130,9 +133,9 @@ class AnswerLines:
             self._out.close()
 
     def _publish(self) -> None:
-        if self._sequences:
+        if self._place is not None:
             known = {"lines": self._count, "sequences": self._sequences}
-            write_whole(self._folder.checked() / f"{self._name}.json", json.dumps(known))
+            write_whole(self._place / f"{self._name}.json", json.dumps(known))
 
 
 # --- the driver's side ----------------------------------------------------------------------------

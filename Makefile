@@ -23,8 +23,8 @@ test: java setup ## run the whole test suite, then specs and properties with sma
 	@$(MAKE) --no-print-directory test-small
 
 # Every size at which behaviour switches is tiny and kernels check their indexes, so a few events cross all of them.
-SMALL := tests/unit/test_specs.py tests/unit/test_interval_specs.py tests/properties/test_intervals.py tests/unit/operators/test_windows.py tests/properties/test_windows.py tests/properties/test_engine.py tests/properties/test_spark_state.py tests/hosts/test_batch_specs.py
-test-small: java setup ## run specs and properties with small settings, on both hosts
+SMALL := tests/unit/test_specs.py tests/unit/test_interval_specs.py tests/properties/test_intervals.py tests/unit/operators/test_windows.py tests/properties/test_windows.py tests/properties/test_engine.py tests/properties/test_spark_state.py tests/hosts/test_batch_specs.py tests/hosts/test_random.py tests/hosts/test_schedule.py
+test-small: java setup ## run specs, properties and random queries with small settings, on both hosts
 	@SPASEQ_SETTINGS=small HYPOTHESIS_PROFILE=small $(PYTEST) -q $(PARALLEL) $(SMALL)
 
 SERVERS := $(or $(SPASEQ_CACHE_DIR),$(HOME)/.cache/spaseq)/tests/servers

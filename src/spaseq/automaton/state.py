@@ -272,6 +272,9 @@ class Memory:
                 size if need <= size else max(need, _larger(size, growth))
                 for need, size in zip(needed, now, strict=True)
             ]
+            # While they are small all grow together: the others would follow soon, each with a copy of everything.
+            least = min(max(sizes), settings().swept_runs) if growth == _GROWTHS[0] else 0
+            sizes = [max(size, least) for size in sizes]
             if self.budget.fits(self._cost(*sizes)):
                 self._resize(*sizes)
                 return True

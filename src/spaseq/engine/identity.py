@@ -15,7 +15,8 @@ from spaseq.stores import Place, place_of
 
 _SAMPLES: Final = 64
 _SHARE: Final = 4
-"""Of a file that is not read as a whole the samples are so much less: its size and the time of its change are compared as well."""
+"""The samples of a large file have together this part of the bytes up to which a file is read as a whole: of a large one the size and
+the time of the last change are compared as well."""
 _FILES: Final = {"inputs": "the input", "background graphs": "the background graph"}
 """Parts of an identity that are files, and what one of them is called."""
 

@@ -256,7 +256,7 @@ class Sink:
         if self._by_columns and all(query.form == "select" for query, _ in answered):
             texts = [self._columns(query, answers) for query, answers in answered]
             if len(texts) > 1:
-                lines = [line for text in texts for line in text.splitlines(keepends=True)]
+                lines = [line for text in texts for line in bytes(text).splitlines(keepends=True)]
                 times = np.concatenate([answers.time for _, answers in answered])
                 texts = [lines[row] for row in np.argsort(times, kind="stable").tolist()]
             self.out.write(b"".join(texts))
@@ -264,12 +264,13 @@ class Sink:
         for query, match in matches_of(answered):
             self._writers.write(query.query, query.name, match)
 
-    def _columns(self, query: QueryRun, answers: Answers) -> bytes:
+    def _columns(self, query: QueryRun, answers: Answers) -> bytes | memoryview:
         """The lines of one query, straight from its columns."""
         name, columns = self._writers.shown(query.name), list(answers.columns.items())
-        return self._lines.lines(
+        text, _ = self._lines.lines(
             answers.time, answers.start, columns, generation=answers.generation, query=name
         )
+        return text
 
     def finish(self) -> None:
         """Write what is known at the end of a finite input: an ASK query without match, and what closes a document."""

@@ -142,36 +142,10 @@ class ColumnLines:
         *,
         generation: int,
         query: str | None = None,
-    ) -> bytes:
-        """The lines of many matches; 0 is unbound and absent. ``generation`` is that of the ids."""
-        return bytes(self._made(times, starts, columns, generation, query)[0])
-
-    def measured(
-        self,
-        times: npt.NDArray[np.int64],
-        starts: npt.NDArray[np.int64],
-        columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
-        *,
-        generation: int,
-        query: str | None = None,
     ) -> tuple[bytes | memoryview, npt.NDArray[np.int64]]:
-        """The same, not copied, and where each line ends."""
+        """The lines of many matches, and where each ends; 0 is unbound and absent. ``generation`` is that of the ids."""
         import numpy as np
 
-        text, ends = self._made(times, starts, columns, generation, query)
-        if ends is None:
-            ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
-        return text, ends
-
-    def _made(
-        self,
-        times: npt.NDArray[np.int64],
-        starts: npt.NDArray[np.int64],
-        columns: Sequence[tuple[str, npt.NDArray[np.int32]]],
-        generation: int,
-        query: str | None,
-    ) -> tuple[bytes | memoryview, npt.NDArray[np.int64] | None]:
-        """The lines, and where each ends if that is known."""
         self._dictionary.require(generation)
         loaded = "spaseq.io.result_kernel" in sys.modules
         least = settings().copied_lines if loaded else settings().compiled_lines
@@ -193,7 +167,8 @@ class ColumnLines:
             template = f'{{{head}"time":"%sZ","start":"%sZ","bindings":{{%s}}}}\n'
             bound = (_bound(keys, row) for row in zip(*spelled, strict=True))
             rows = zip(self._instants(times), self._instants(starts), bound, strict=True)
-        return "".join(map(template.__mod__, rows)).encode(), None
+        text = "".join(map(template.__mod__, rows)).encode()
+        return text, np.flatnonzero(np.frombuffer(text, np.uint8) == _NEWLINE) + 1
 
     def _compiled(
         self,

@@ -313,7 +313,8 @@ def one_name(given: str | os.PathLike[str] | StorePath) -> str:
 def for_spark(place: Place) -> str:
     """The name by which Spark's own readers and writers know a place."""
     text = str(place)
-    return text.replace("s3://", "s3a://", 1) if isinstance(place, StorePath) else text
+    is_s3 = isinstance(place, StorePath) and place.scheme == "s3"
+    return f"s3a{text.removeprefix('s3')}" if is_s3 else text
 
 
 def files_in(folder: Place, pattern: str) -> list[Place]:

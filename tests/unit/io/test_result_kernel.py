@@ -66,7 +66,7 @@ def by_python(
         )
         for i in range(0, ROWS, 500)
     ]
-    return b"".join(parts)
+    return b"".join(text for text, _ in parts)
 
 
 def at_once(
@@ -74,7 +74,7 @@ def at_once(
 ) -> bytes:
     """The lines in one batch."""
     columns = [(name, ids[:, n]) for n, name in enumerate(("a", "été", "c%s"))]
-    text, ends = ColumnLines(dictionary).measured(
+    text, ends = ColumnLines(dictionary).lines(
         times, starts, columns, generation=dictionary.generation, query=query
     )
     assert ends.tolist() == list(accumulate(map(len, bytes(text).splitlines(keepends=True))))

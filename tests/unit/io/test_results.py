@@ -116,10 +116,11 @@ def test_columns_are_written_like_single_matches(
     ]
     columns = np.array(rows, np.int64).reshape(-1, 4)
     x, y = columns[:, 2].astype(np.int32), columns[:, 3].astype(np.int32)
-    bulk = ColumnLines(terms).lines(
+    bulk, ends = ColumnLines(terms).lines(
         columns[:, 0], columns[:, 1], [("x", x), ("y%", y)], generation=terms.generation, query=query
     )
-    assert bulk.decode() == "".join(match_line(match, query=query) for match in matches)
+    assert bytes(bulk).decode() == "".join(match_line(match, query=query) for match in matches)
+    assert [bytes(bulk)[end - 1 : end] for end in ends.tolist()] == [b"\n"] * len(matches)
 
 
 def test_the_bulk_writer_follows_a_compacted_dictionary() -> None:
@@ -131,8 +132,8 @@ def test_the_bulk_writer_follows_a_compacted_dictionary() -> None:
     old = terms.generation
     lines.lines(instants, instants, [("x", np.array([first], np.int32))], generation=old)
     mapping = terms.compact([second])
-    again = lines.lines(instants, instants, [("x", mapping[[second]])], generation=terms.generation)
-    assert '"value":"5"' in again.decode()
+    again, _ = lines.lines(instants, instants, [("x", mapping[[second]])], generation=terms.generation)
+    assert '"value":"5"' in bytes(again).decode()
     with pytest.raises(StaleIds):
         lines.lines(instants, instants, [("x", np.array([first], np.int32))], generation=old)
 
@@ -144,7 +145,7 @@ def test_more_instants_than_the_cache_holds_are_printed(change_settings: Callabl
     lines = ColumnLines(terms)
     for first in (0, 7):
         times = np.arange(first, first + 7, dtype=np.int64) * 1_500_000 + 10**12
-        made = lines.lines(times, times - 10**12, [], generation=terms.generation).decode()
+        made = bytes(lines.lines(times, times - 10**12, [], generation=terms.generation)[0]).decode()
         wanted = [Match(time, time - 10**12, {}) for time in times.tolist()]
         assert made == "".join(map(match_line, wanted))
 
@@ -215,5 +216,6 @@ def test_many_instants_are_printed_like_one(instants: list[int]) -> None:
     """In bulk, before 1970 and beyond year 9999 too."""
     times = np.array(instants, np.int64)
     terms = TermDictionary()
-    lines = ColumnLines(terms).lines(times, times, [], generation=terms.generation).decode().splitlines()
+    text, _ = ColumnLines(terms).lines(times, times, [], generation=terms.generation)
+    lines = bytes(text).decode().splitlines()
     assert lines == [match_line(Match(time, time, {})).rstrip() for time in instants]

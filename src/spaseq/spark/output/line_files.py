@@ -64,8 +64,6 @@ class AnswerLines:
         self._lines: ColumnLines | None = None
         self._writer: pa.ipc.RecordBatchFileWriter | None = None
         self._out: IO[bytes] | None = None
-        self._place: Place | None = None
-        """The folder, once it is known to be the driver's."""
         self._attempt = uuid.uuid4().hex
         self._sequences: list[list[str]] = []
         self._written = 0
@@ -101,7 +99,7 @@ class AnswerLines:
 
     def _write(self, answers: Answers, dictionary: TermDictionary, lines: ColumnLines) -> None:
         columns = [(name, shown_ids(dictionary, ids)) for name, ids in answers.columns.items()]
-        text, ends = lines.measured(
+        text, ends = lines.lines(
             answers.time, answers.start, columns, generation=answers.generation, query=self._query
         )
         offsets = np.concatenate([np.zeros(1, np.int64), ends])
@@ -121,8 +119,7 @@ class AnswerLines:
         self._written = 0
         file = f"{self._name}-{self._attempt}-{sum(map(len, self._sequences))}.arrow"
         self._sequences[-1].append(file)
-        self._place = self._place or self._folder.checked()
-        self._out = (self._place / file).open("wb")
+        self._out = (self._folder.checked() / file).open("wb")
         return pa.ipc.new_file(self._out, _SCHEMA)
 
     def _finish(self) -> None:
@@ -133,9 +130,9 @@ class AnswerLines:
             self._out.close()
 
     def _publish(self) -> None:
-        if self._place is not None:
+        if self._sequences:
             known = {"lines": self._count, "sequences": self._sequences}
-            write_whole(self._place / f"{self._name}.json", json.dumps(known))
+            write_whole(self._folder.checked() / f"{self._name}.json", json.dumps(known))
 
 
 # --- the driver's side ----------------------------------------------------------------------------

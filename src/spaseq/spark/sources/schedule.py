@@ -106,7 +106,7 @@ def absolute(source: AnySource) -> AnySource:
 def make_schedule(
     spark: SparkSession, inputs: Mapping[str, Sequence[Source]], options: ReadOptions
 ) -> Schedule:
-    """Put the parts of the files of every stream in order, for which workers survey them."""
+    """Put the parts of the files of every stream in order; workers survey them unless one micro-batch holds all."""
     whole = [
         (iri, Split.whole_of(source, options.timestamp_predicate))
         for iri, sources in inputs.items()

@@ -57,24 +57,22 @@ class _Mapped:
     @staticmethod
     def of(task: Task, tables: Mapping[str, MappingTable]) -> _Mapped:
         """The tables by the names of their GPMs, as they are sent."""
-        found = _Mapped([], [], [], [])
+        found, known = _Mapped([], [], [], []), list[list[npt.NDArray[Any]]]()
         for gpm, columns in zip(task.program.gpms, task.columns, strict=True):
             table, every = tables[gpm.name], gpm.is_every_event
-            for place, other in enumerate(found.tables):
-                named = zip(columns, found.columns[place], strict=False)
-                keys = ((name, name) for name in task.routing.variables)
-                if (
-                    every == found.every[place]
-                    and len(columns) == len(found.columns[place])
-                    and np.array_equal(table.events, other.events)
-                    and all(
-                        np.array_equal(table.column(own), other.column(its)) for own, its in (*named, *keys)
-                    )
-                ):
-                    found.places.append(place)
-                    break
-            else:
-                found.places.append(len(found.tables))
+            cells: list[npt.NDArray[Any]] = [table.events]
+            cells += [table.column(name) for name in (*columns, *task.routing.variables)]
+            same = (
+                place
+                for place, others in enumerate(known)
+                if every == found.every[place]
+                and len(cells) == len(others)
+                and all(map(np.array_equal, cells, others))
+            )
+            place = next(same, len(known))
+            found.places.append(place)
+            if place == len(known):
+                known.append(cells)
                 found.tables.append(table)
                 found.columns.append(columns)
                 found.every.append(every)

@@ -365,7 +365,6 @@ def operator_distribution(query: OperatorQuery) -> Distribution:
         query.reason,
         query.cure,
         stretches=query.stretches,
-        keeps_instants=query.instants_everywhere,
     )
 
 

@@ -42,8 +42,6 @@ class Distribution:
     """Slices of time can, with a sliding window more on either side of each: of a finite input, whose rows can be copied."""
     stretches: Stretches | None = None
     """How evaluations go apart."""
-    keeps_instants: bool = False
-    """True if workers keep the instants that all of them hear of, as windows do: then it had better be few workers."""
 
 
 def distribute(query: EventQuery, automaton: Automaton) -> Distribution:

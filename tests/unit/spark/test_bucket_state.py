@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -382,6 +383,18 @@ def test_a_checkpoint_that_does_not_fit_is_refused_with_advice(
     head = json.loads(stream.store["head"])
     stream.store["head"] = json.dumps({**head, **change}).encode()
     with pytest.raises(IncompatibleState, match=advice):
+        list(stream.feed([(2, "b", "k", "1")]))
+
+
+def test_a_checkpoint_that_spread_keys_over_all_buckets_where_they_go_in_groups_is_refused() -> None:
+    """Keys would be looked for in other buckets than those that have their runs."""
+    stream = Stream("A , B", buckets=9)
+    list(stream.feed([(1, "a", "k", "1")]))
+    head = json.loads(stream.store["head"])
+    earlier = zlib.crc32(json.dumps(stream.job.places).encode())
+    assert head["places"] != earlier
+    stream.store["head"] = json.dumps({**head, "places": earlier}).encode()
+    with pytest.raises(IncompatibleState, match="under other keys"):
         list(stream.feed([(2, "b", "k", "1")]))
 
 

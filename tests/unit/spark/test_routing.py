@@ -71,25 +71,29 @@ def test_events_before_the_first_window_go_nowhere() -> None:
     ]
 
 
-def test_strict_contiguity_sends_every_instant_everywhere() -> None:
-    """With the instants of all events ``,`` can be distributed by key."""
-    how = routing("WITHIN 10 SECONDS SLIDING", op=",", streaming=True)
-    assert (how.unit, how.ticks) == (RouteUnit.KEY_AND_TICKS, Ticks.INSTANTS)
-    targets = how.tick_targets(np.array([1, 2]))
-    assert sorted(zip(targets.row.tolist(), targets.bucket.tolist(), strict=True)) == [
-        (r, b) for r in (0, 1) for b in range(5)
-    ]
-
-
-def test_instants_of_a_finite_input_go_to_a_few_groups_of_keys_however_many_buckets_there_are() -> None:
-    """The keys of a slice of time are in those groups, so that shuffles do not grow with the buckets."""
-    how = routing("WITHIN 10 SECONDS SLIDING", op=",", buckets=200)
+@pytest.mark.parametrize("streaming", [True, False])
+def test_instants_go_to_a_few_groups_of_keys_however_many_buckets_there_are(streaming: bool) -> None:
+    """With the instants of all events `,` can be distributed by key, and what is shuffled does not grow with the buckets."""
+    how = routing("WITHIN 10 SECONDS SLIDING", op=",", buckets=200, streaming=streaming)
+    assert (how.unit, how.ticks, how.groups) == (RouteUnit.KEY_AND_TICKS, Ticks.INSTANTS, 8)
     times = np.arange(0, 10**9, 10**6)
     assert len(how.tick_targets(times).row) <= 1.2 * how.groups * len(times)
     keys = hashes([f"<k{n}>" for n in range(100)])
     homes = {int(how.home(keys[n : n + 1], times[5:6])[0]) for n in range(100)}
     told = how.tick_targets(times[5:6])
     assert homes <= set(told.bucket.tolist())
+    assert len(homes) == how.groups, "no two groups share a bucket"
+
+
+@pytest.mark.parametrize("partitions", [2, 4, 8])
+def test_groups_of_keys_are_spread_evenly_over_partitions(partitions: int) -> None:
+    """Wherever they begin, which is different for the queries of a job."""
+    places = bucket_places(64)
+    for salt in range(5):
+        program = build_program(compile_query(QUERY.format(window="", op=",")))
+        told = routing_of(program, 64, salt, streaming=True).tick_targets(np.array([5])).bucket
+        counts = np.bincount([spark_partition(places[bucket], partitions) for bucket in told.tolist()])
+        assert counts.tolist() == [8 // partitions] * partitions
 
 
 @pytest.mark.parametrize("op", [";", ","])
@@ -180,15 +184,15 @@ def test_every_bucket_hears_of_every_instant_of_a_windowed_query() -> None:
 
 
 def test_few_buckets_keep_the_instants_of_an_endless_input() -> None:
-    """Each keeps those of a whole window, whatever rows it has; on a finite input they pass by."""
+    """Each keeps those of a whole window, whatever rows it has."""
     query = """PREFIX : <http://ex.org/>
     SELECT ?x ?v FROM NAMED WINDOW :w ON :s [RANGE 10s] WHERE { WINDOW :w { ?x :p ?v } }"""
     how = routing_of(build_program(compile_query(query, "rsepql")), 64, streaming=True)
     keys = hashes([f"<{number}>" for number in range(1000)])
     rows = how.targets(keys, np.zeros(1000, np.int64))
     ticks = how.tick_targets(np.array([5]))
-    assert 4 < len(set(rows.bucket.tolist())) <= 8
-    assert set(rows.bucket.tolist()) <= set(ticks.bucket.tolist())
+    assert len(set(rows.bucket.tolist())) == 8
+    assert set(rows.bucket.tolist()) == set(ticks.bucket.tolist())
 
 
 @pytest.mark.parametrize(

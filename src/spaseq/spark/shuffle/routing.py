@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.ordered import each_once, numbered_in_row
+from spaseq.model.ordered import numbered_in_row
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program
 from spaseq.settings import settings
@@ -67,7 +68,8 @@ class Routing:
     reach: int = 0
     """How far around its stretch a match may depend on events: the length of a sliding window."""
     groups: int = 0
-    """Into how many groups keys go if each must hear of all instants; 0: every bucket hears of them."""
+    """Into how many groups keys go if each must hear of all instants: what is told must not grow with the buckets; 0: every
+    bucket hears of them."""
 
     @property
     def keyed(self) -> bool:
@@ -87,7 +89,7 @@ class Routing:
     def targets(self, hashes: Words, times: Longs) -> Targets:
         """The buckets of rows with these hashes of their keys; the rows of one instant stay in order."""
         rows, stretches = self._stretches(times)
-        bucket = self._bucket(self._grouped(hashes)[rows], stretches)
+        bucket = self._bucket(hashes[rows], stretches)
         return self._once(rows, bucket, len(times))
 
     def tick_targets(self, times: Longs) -> Targets:
@@ -100,12 +102,9 @@ class Routing:
         rows, stretches = self._stretches(times)
         known, which = np.unique(stretches, return_inverse=True)
         groups = np.arange(self.groups, dtype=np.uint64)
-        buckets = [each_once(self._bucket(groups, np.full(self.groups, each))) for each in known.tolist()]
-        count = np.array([len(each) for each in buckets], np.int64)
-        first = (np.cumsum(count) - count)[which]
-        nth = numbered_in_row(count[which])
-        copies = np.repeat(np.arange(len(rows)), count[which])
-        found = np.concatenate([np.zeros(0, np.int32), *buckets])[first[copies] + nth]
+        buckets = self._bucket(np.tile(groups, len(known)), np.repeat(known, self.groups))
+        found = buckets.reshape(-1, self.groups)[which].ravel()
+        copies = np.repeat(np.arange(len(rows)), self.groups)
         return self._once(rows[copies], found, len(times))
 
     def _stretches(self, times: Longs) -> tuple[npt.NDArray[np.intp], Longs]:
@@ -155,20 +154,19 @@ class Routing:
     def home(self, hashes: Words, starts: Longs) -> Ints:
         """The bucket that reports matches with these keys and starts."""
         stretch = self._stretch(starts) if self.size else np.zeros(len(starts), np.int64)
-        return self._bucket(self._grouped(hashes), stretch)
+        return self._bucket(hashes, stretch)
 
     def _stretch(self, instants: Longs) -> Longs:
         """The stretch of time of every instant."""
         closed = 1 if self.unit is RouteUnit.EVALUATION else 0
         return (instants - self.origin - closed) // self.size
 
-    def _grouped(self, hashes: Words) -> Words:
-        return hashes % np.uint64(self.groups) if self.groups else hashes
-
     def _bucket(self, hashes: Words, stretches: Longs) -> Ints:
-        salt = np.uint64(self.salt & 0xFFFF_FFFF_FFFF_FFFF)
-        mixed = _mixed(hashes ^ _mixed(stretches.astype(np.uint64) ^ _mixed(np.array([salt], np.uint64))))
-        return (mixed % np.uint64(self.buckets)).astype(np.int32)
+        salt, buckets = np.uint64(self.salt & 0xFFFF_FFFF_FFFF_FFFF), np.uint64(self.buckets)
+        places = _mixed(stretches.astype(np.uint64) ^ _mixed(np.array([salt], np.uint64)))
+        if self.groups:
+            return side_by_side(self.buckets)[(places % buckets + hashes % np.uint64(self.groups)) % buckets]
+        return (_mixed(hashes ^ places) % buckets).astype(np.int32)
 
 
 def routing_of(
@@ -197,8 +195,8 @@ def routing_of(
         return Routing(unit, (), ticks, buckets, salt, size, origin, reach=reach)
     window, start = program.window_time
     groups = 0
-    if unit is RouteUnit.KEY_AND_TICKS and (how.keeps_instants or not streaming):
-        groups = min(KEEPING if streaming else settings().tick_groups, buckets)
+    if unit is RouteUnit.KEY_AND_TICKS:
+        groups = min(GROUPS if streaming else settings().tick_groups, buckets)
     if how.by_slice and not streaming:
         size = window * settings().slice_windows
         return Routing(unit, how.variables, ticks, buckets, salt, size, reach=window, groups=groups)
@@ -231,8 +229,8 @@ def _mixed(words: Words) -> Words:
 # --- the numbers of buckets, so that Spark spreads them evenly over the partitions of the state store ------------
 
 
-KEEPING: Final = 8
-"""Of an endless input, over how many buckets a query is spread that keeps all instants in each: as fixed as the buckets."""
+GROUPS: Final = 8
+"""Of an endless input, over how many buckets the keys of a query go that must hear of all instants: as fixed as the buckets."""
 BUCKETS: Final = 64
 """The default for endless inputs: a fixed number, since a checkpoint must find it again in any session."""
 
@@ -250,6 +248,13 @@ def bucket_places(buckets: int) -> tuple[int, ...]:
         places.setdefault(spark_partition(number, buckets), number)
         number += 1
     return tuple(places.values())
+
+
+@cache
+def side_by_side(buckets: int) -> Ints:
+    """All buckets in such an order that those which follow each other are in different partitions of the state store."""
+    partitions = [spark_partition(place, buckets) for place in bucket_places(buckets)]
+    return np.argsort(partitions).astype(np.int32)
 
 
 def spark_partition(number: int, partitions: int) -> int:

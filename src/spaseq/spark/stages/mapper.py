@@ -166,9 +166,10 @@ class Mapper:
             return _Pieces(_NO_PIECE, rows, events=_Piece(ticks.bucket, ticks.row, ticks.row))
         instants, first = np.unique(times, return_index=True)
         # One event stands for them, so that no block is empty.
-        if routing.tells_all:
-            every, event = np.arange(routing.buckets, dtype=np.int32), np.full(routing.buckets, first[0])
-            return _Pieces(_NO_PIECE, rows, events=_Piece(every, event, event), instants=_Instants(instants))
+        if routing.tells_all or not routing.size:  # all instants go the same way
+            told = routing.tick_targets(instants[:1]).bucket
+            event = np.full(len(told), first[0])
+            return _Pieces(_NO_PIECE, rows, events=_Piece(told, event, event), instants=_Instants(instants))
         ticks = routing.tick_targets(instants)
         _, shown = np.unique(ticks.bucket, return_index=True)
         event = first[ticks.row[shown]]

@@ -62,8 +62,9 @@ def fingerprint(job: Job) -> str:
 
 
 def _places(job: Job) -> int:
-    """A checksum of the keys under which Spark keeps the state of buckets."""
-    return zlib.crc32(json.dumps(job.places).encode())
+    """A checksum of the keys under which Spark keeps the state of buckets, and of where the keys of events go if they do in groups."""
+    groups = {number: task.routing.groups for number, task in enumerate(job.tasks) if task.routing.groups}
+    return zlib.crc32(json.dumps([job.places, groups] if groups else job.places).encode())
 
 
 @dataclass(slots=True)

@@ -230,7 +230,9 @@ class Bucket:
         if end:
             rows.progress.promise(STREAM, 2**63 - 1)
         work = Work(self.job, 0, bucket_state.BucketState(self.job, 0, self.store), TaskPlace())
-        for _ in work.run(rows, RowForm(together=False), BadEvents(BadPolicy("skip"), "")):
+        for _ in work.run(
+            rows, RowForm(together=False).opened(self.job, TaskPlace()), BadEvents(BadPolicy("skip"), "")
+        ):
             pass
 
 

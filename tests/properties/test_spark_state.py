@@ -77,7 +77,11 @@ class Buckets:
                 bucket_state._warm = bucket_state._Warm()
             for bucket, brought in enumerate(self._brought(piece)):
                 work = Work(self.job, bucket, BucketState(self.job, bucket, self.stores[bucket]), TaskPlace())
-                for batch in work.run(brought, RowForm(together=True), BadEvents(BadPolicy("fail"), "")):
+                for batch in work.run(
+                    brought,
+                    RowForm(together=True).opened(self.job, TaskPlace()),
+                    BadEvents(BadPolicy("fail"), ""),
+                ):
                     for row in pa.Table.from_batches([batch]).to_pylist():
                         shown = _shown(row)
                         found[shown] = 1 if _compared(row) else found[shown] + 1

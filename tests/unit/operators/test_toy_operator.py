@@ -178,7 +178,9 @@ def test_it_runs_in_the_buckets_of_spark_with_its_state_in_the_store(cold: bool,
             for event in plain:
                 given_here.progress.see(STREAM, event.time)
             work = Work(job, bucket, bucket_state.BucketState(job, bucket, store), TaskPlace())
-            for answers in work.run(given_here, RowForm(together=True), BadEvents(BadPolicy("fail"), "")):
+            for answers in work.run(
+                given_here, RowForm(together=True).opened(job, TaskPlace()), BadEvents(BadPolicy("fail"), "")
+            ):
                 for row in pa.Table.from_batches([answers]).to_pylist():
                     bindings = dict(row["bindings"])
                     count = bindings["count"].split('"')[1]

@@ -11,6 +11,7 @@ import spaseq
 from spaseq.spark.job import Job, make_tasks
 from spaseq.spark.output.answer_rows import RowForm
 from spaseq.spark.shuffle.blocks import decode_block
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.sequencer import Sequencer
 from support.in_buckets import mapped_blocks
 from support.trades import HEAD, STREAM, trade
@@ -29,7 +30,10 @@ def test_equal_matches_of_an_instant_that_comes_in_pieces_have_identities_of_the
     change_settings(slice_matches=slice_matches)
     tasks, streams = make_tasks({"query": spaseq.compile(QUERY)}, 1)
     job = Job("pieces", tasks, streams, 1, provenance=True)
-    sequencer, taker = Sequencer(job, tasks[0], 0), RowForm(together=False).taker(job, 0, 0, 0)
+    sequencer, taker = (
+        Sequencer(job, tasks[0], 0),
+        RowForm(together=False).opened(job, TaskPlace()).taker(0, 0),
+    )
     for _, _, block in mapped_blocks(job, events, "t"):
         sequencer.add(decode_block(block))
     pieces = [rows for answers in sequencer.finish() for rows in taker.take(answers, sequencer.dictionary)]

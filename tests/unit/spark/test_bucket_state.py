@@ -124,7 +124,9 @@ class Stream:
             if end:
                 own.progress.promise(STREAM, 2**63 - 1)
             work = Work(self.job, bucket, BucketState(self.job, bucket, store), TaskPlace())
-            for found in work.run(own, RowForm(together=False), BadEvents(BadPolicy("skip"), "")):
+            for found in work.run(
+                own, RowForm(together=False).opened(self.job, TaskPlace()), BadEvents(BadPolicy("skip"), "")
+            ):
                 table = pa.Table.from_batches([found]).cast(
                     pa.schema([pa.field(f.name, f.type) for f in found.schema])
                 )
@@ -209,7 +211,7 @@ def test_answers_of_an_older_generation_are_refused(change_settings: Callable[..
     (answers,) = sequencer.advance(10)
     assert len(answers) == 1
     list(sequencer.advance(20))
-    taker = RowForm(together=False).taker(stream.job, 0, 0, 0)
+    taker = RowForm(together=False).opened(stream.job, TaskPlace()).taker(0, 0)
     with pytest.raises(StaleIds):
         list(taker.take(answers, sequencer.dictionary))
     with pytest.raises(StaleIds):
@@ -348,7 +350,7 @@ def test_late_events_are_left_out_and_counted_once(copies: int) -> None:
     work = Work(stream.job, 0, BucketState(stream.job, 0, stream.store), TaskPlace())
     told: list[str] = []
     given = BucketInput(blocks=blocks, clocks=[clock])
-    list(work.run(given, RowForm(together=False), _Told(told)))  # type: ignore[arg-type]
+    list(work.run(given, RowForm(together=False).opened(stream.job, TaskPlace()), _Told(told)))  # type: ignore[arg-type]
     assert work.late == [1]
     assert told == [
         "file.nq:4: late: its time is 1970-01-01T00:00:07Z, and the watermark has reached 1970-01-01T00:00:08Z"
@@ -460,7 +462,13 @@ def test_a_run_takes_few_bytes_and_what_is_kept_is_counted() -> None:
         for query, _, _, block in stream.mapper.blocks(batch, np.arange(1), ""):
             given.blocks.setdefault(query, []).append(block)
         given.progress.see(STREAM, time + 1)
-        list(work.run(given, RowForm(together=False), BadEvents(BadPolicy("skip"), "")))
+        list(
+            work.run(
+                given,
+                RowForm(together=False).opened(stream.job, TaskPlace()),
+                BadEvents(BadPolicy("skip"), ""),
+            )
+        )
         told.append(work.counts())
         assert work.watermark == time + 1
     assert [(each["warm"], each["cold"]) for each in told] == [(1, 0), (0, 1)]

@@ -22,6 +22,7 @@ from spaseq.spark.output.across_buckets import COUNTED, NUMBERED, label_of
 from spaseq.spark.schemas import ARROW_TRIPLES, EQUAL, INSTANT, SPREAD
 from spaseq.spark.shuffle.arrow_terms import shown, text_hash, without_place
 from spaseq.spark.shuffle.carried import unpacked
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.temporal.instants import FOREVER
 
 Longs = npt.NDArray[np.int64]
@@ -47,11 +48,27 @@ class AnswerTaker(Protocol):
         ...
 
 
+class TaskAnswers(Protocol):
+    """Takes the answers of one task."""
+
+    def taker(self, query: int, bucket: int) -> AnswerTaker:
+        """What takes the answers of one query in one bucket."""
+        ...
+
+    def promise(self, time: int) -> Iterator[pa.RecordBatch]:
+        """What says that no answer before a time will follow, if anybody asks; at the end of time, none at all."""
+        ...
+
+    def close(self) -> None:
+        """Nothing follows."""
+        ...
+
+
 class AnswerForm(Protocol):
     """What becomes of answers: rows, or lines in files (`spaseq.spark.output.line_files.LineFiles`)."""
 
-    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerTaker:
-        """What takes the answers of one query in one bucket in a micro-batch."""
+    def opened(self, job: Job, place: TaskPlace) -> TaskAnswers:
+        """What takes the answers of one task."""
         ...
 
 
@@ -66,13 +83,29 @@ class RowForm:
     together: bool
     promises: bool = False
 
-    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerRows:
-        """What turns the answers of one query in one bucket into rows."""
-        place = f"-b{batch}" if job.streaming else ""
-        return AnswerRows(job, query, bucket, place, together=self.together, promises=self.promises)
+    def opened(self, job: Job, place: TaskPlace) -> TaskRows:
+        """What turns the answers of one task into rows."""
+        return TaskRows(self, job, f"-b{place.batch}" if job.streaming else "")
 
-    def promise(self, job: Job, time: int) -> pa.RecordBatch:
-        """The row that promises that no graph before a time will follow; at the end of time, none at all."""
+
+@dataclass(frozen=True, slots=True)
+class TaskRows:
+    """Turns the answers of one task into rows; ``place`` makes labels of new blank nodes unique."""
+
+    form: RowForm
+    job: Job
+    place: str
+
+    def taker(self, query: int, bucket: int) -> AnswerRows:
+        """What turns the answers of one query in one bucket into rows."""
+        form = self.form
+        return AnswerRows(self.job, query, bucket, self.place, together=form.together, promises=form.promises)
+
+    def promise(self, time: int) -> Iterator[pa.RecordBatch]:
+        """The row that promises that no graph before a time will follow."""
+        if not self.form.promises:
+            return
+        job = self.job
         told = pa.array([None if time >= FOREVER else time], INSTANT)
         columns: dict[str, pa.Array] = {}
         if job.compares:
@@ -82,7 +115,10 @@ class RowForm:
         if job.provenance:
             events = pa.nulls(1, _CARRYING if job.carries else _EVENT)
             columns |= {"match": pa.nulls(1, pa.string()), "events": events}
-        return pa.RecordBatch.from_pydict({**columns, "promise": pa.array([True])})
+        yield pa.RecordBatch.from_pydict({**columns, "promise": pa.array([True])})
+
+    def close(self) -> None:
+        """Rows have left as they came."""
 
 
 def _start(task: Task, start: pa.Array) -> dict[str, pa.Array]:

@@ -1,7 +1,8 @@
 """The lines of the output, made by the workers: files in order of time, which the driver merges.
 
 Answers that leave as JSON lines need not be rows first. A worker writes those of a query in a bucket as they come,
-which is in order of time; the driver looks at times and copies bytes. Only when all is written does a list under the
+which is in order of time; the driver looks at times and copies bytes. Where they are few, those of all buckets of a task leave in one
+file, sorted by time: to make a file costs more than to fill it. Only when all is written does a list under the
 task's name say which files count, so one that is done again, or was thought lost and goes on, leaves one whole set.
 
 A file ends when it is large, and goes when its lines have been merged: the output grows by what the files give back, so
@@ -13,12 +14,12 @@ from __future__ import annotations
 import json
 import uuid
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +33,11 @@ from spaseq.settings import settings
 from spaseq.spark.shared_folder import SharedFolder
 from spaseq.spark.shuffle.arrow_terms import shown_ids
 from spaseq.stores import Place, files_in, write_whole
+from spaseq.temporal.instants import BEFORE_ALL
 
 if TYPE_CHECKING:
     from spaseq.spark.job import Job
+    from spaseq.spark.sources.task_place import TaskPlace
 
 COUNTED: Final = StructType([StructField("lines", LongType())])
 """What is left of answers that were written: how many."""
@@ -51,23 +54,79 @@ class LineFiles:
     folder: SharedFolder
     names: tuple[str | None, ...]
 
-    def taker(self, job: Job, query: int, bucket: int, batch: int) -> AnswerLines:  # noqa: ARG002
-        """What writes the answers of one query in one bucket."""
-        return AnswerLines(self.folder, f"{batch:06d}-{bucket:05d}-{query:05d}", self.names[query])
+    def opened(self, job: Job, place: TaskPlace) -> TaskLines:  # noqa: ARG002
+        """What writes the answers of one task."""
+        return TaskLines(self.folder, place.name, self.names)
+
+
+class TaskLines:
+    """Writes the answers of one task: for every query in a bucket a sequence of files, or together with others if they are few."""
+
+    def __init__(self, folder: SharedFolder, task: str, names: Sequence[str | None]) -> None:
+        self._folder, self._task, self._names = folder, task, names
+        self._attempt = uuid.uuid4().hex
+        self._few: dict[int, list[pa.RecordBatch]] = {}
+        self._size = 0
+        self._files = 0
+        self._lines = 0
+        self._sequences: list[tuple[int, list[str]]] = []
+
+    def taker(self, query: int, bucket: int) -> AnswerLines:  # noqa: ARG002
+        """What takes the answers of one query in one bucket."""
+        return AnswerLines(self, query, self._names[query])
+
+    def promise(self, time: int) -> Iterator[pa.RecordBatch]:  # noqa: ARG002
+        """Nobody waits for lines."""
+        yield from ()
+
+    def write(self, query: int, batches: Iterable[pa.RecordBatch]) -> str:
+        """A new file with these lines of a query, which are in order of time; its name."""
+        name = f"{self._task}-{query:05d}-{self._attempt}-{self._files}.arrow"
+        self._files += 1
+        with (self._folder.checked() / name).open("wb") as out, pa.ipc.new_file(out, _SCHEMA) as writer:
+            for batch in batches:
+                writer.write_batch(batch)
+                self._lines += len(batch)
+        return name
+
+    def add(self, query: int, files: list[str]) -> None:
+        """Note files of a query that follow each other in time."""
+        self._sequences.append((query, files))
+
+    def collect(self, query: int, batches: list[pa.RecordBatch], size: int) -> None:
+        """Take lines of a query that are too few for a file of their own."""
+        self._few.setdefault(query, []).extend(batches)
+        self._size += size
+        if self._size >= settings().line_file_bytes:
+            self._write_few()
+
+    def close(self) -> None:
+        """Nothing follows: the files may be seen."""
+        self._write_few()
+        if self._sequences:
+            known = {"lines": self._lines, "sequences": self._sequences}
+            write_whole(self._folder.checked() / f"{self._task}.json", json.dumps(known))
+
+    def _write_few(self) -> None:
+        for query, batches in self._few.items():
+            together = pa.concat_batches(batches)
+            order = pa.array(np.argsort(_times(together), kind="stable"))
+            size = settings().line_piece
+            pieces = (together.take(order.slice(at, size)) for at in range(0, len(order), size))
+            self.add(query, [self.write(query, pieces)])
+        self._few, self._size = {}, 0
 
 
 class AnswerLines:
-    """Writes the answers of one query in one bucket, in sequences of files: each holds what comes in order of time."""
+    """Takes the answers of one query in one bucket, in sequences: each holds what comes in order of time."""
 
-    def __init__(self, folder: SharedFolder, name: str, query: str | None) -> None:
-        self._folder, self._name, self._query = folder, name, query
+    def __init__(self, task: TaskLines, query: int, name: str | None) -> None:
+        self._task, self._query, self._name = task, query, name
         self._lines: ColumnLines | None = None
-        self._writer: pa.ipc.RecordBatchFileWriter | None = None
-        self._out: IO[bytes] | None = None
-        self._attempt = uuid.uuid4().hex
-        self._sequences: list[list[str]] = []
-        self._written = 0
-        self._last = 0
+        self._batches: list[pa.RecordBatch] = []
+        self._size = 0
+        self._files: list[str] = []
+        self._last = BEFORE_ALL
         self._count = 0
 
     def take(self, answers: Answers, dictionary: TermDictionary) -> Iterator[pa.RecordBatch]:
@@ -77,12 +136,11 @@ class AnswerLines:
             self._lines = ColumnLines(dictionary)
         order = np.argsort(answers.time, kind="stable")
         ordered = answers.take(order) if (np.diff(order) < 0).any() else answers
-        if not self._sequences or int(ordered.time[0]) < self._last:
-            self._sequences.append([])
-            self._finish()
+        if int(ordered.time[0]) < self._last:
+            self._end()
         size = settings().line_piece
         for at in range(0, len(ordered), size):
-            self._write(ordered.take(np.arange(at, min(at + size, len(ordered)))), dictionary, self._lines)
+            self._add(ordered.take(np.arange(at, min(at + size, len(ordered)))), dictionary, self._lines)
         self._last = int(ordered.time[-1])
         self._count += len(ordered)
         yield from ()
@@ -92,15 +150,14 @@ class AnswerLines:
         raise AssertionError("answers of a query that counts are rows")
 
     def close(self) -> Iterator[pa.RecordBatch]:
-        """Nothing follows: the files may be seen."""
-        self._finish()
-        self._publish()
+        """Nothing follows."""
+        self._end()
         yield pa.RecordBatch.from_arrays([pa.array([self._count], pa.int64())], names=COUNTED.names)
 
-    def _write(self, answers: Answers, dictionary: TermDictionary, lines: ColumnLines) -> None:
+    def _add(self, answers: Answers, dictionary: TermDictionary, lines: ColumnLines) -> None:
         columns = [(name, shown_ids(dictionary, ids)) for name, ids in answers.columns.items()]
         text, ends = lines.lines(
-            answers.time, answers.start, columns, generation=answers.generation, query=self._query
+            answers.time, answers.start, columns, generation=answers.generation, query=self._name
         )
         offsets = np.concatenate([np.zeros(1, np.int64), ends])
         arrays = [
@@ -109,30 +166,24 @@ class AnswerLines:
                 pa.large_binary(), len(answers), [None, pa.py_buffer(offsets), pa.py_buffer(text)]
             ),
         ]
-        if self._writer is None or self._written >= settings().line_file_bytes:
-            self._finish()
-            self._writer = self._begun()
-        self._writer.write_batch(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
-        self._written += len(text)
+        self._batches.append(pa.RecordBatch.from_arrays(arrays, schema=_SCHEMA))
+        self._size += len(text)
+        if self._size >= settings().line_file_bytes:
+            self._write()
 
-    def _begun(self) -> pa.ipc.RecordBatchFileWriter:
-        self._written = 0
-        file = f"{self._name}-{self._attempt}-{sum(map(len, self._sequences))}.arrow"
-        self._sequences[-1].append(file)
-        self._out = (self._folder.checked() / file).open("wb")
-        return pa.ipc.new_file(self._out, _SCHEMA)
+    def _write(self) -> None:
+        self._files.append(self._task.write(self._query, self._batches))
+        self._batches, self._size = [], 0
 
-    def _finish(self) -> None:
-        if self._writer is not None:
-            self._writer.close()
-            self._writer = None
-            assert self._out is not None
-            self._out.close()
-
-    def _publish(self) -> None:
-        if self._sequences:
-            known = {"lines": self._count, "sequences": self._sequences}
-            write_whole(self._folder.checked() / f"{self._name}.json", json.dumps(known))
+    def _end(self) -> None:
+        """What follows is earlier, or nothing."""
+        if self._files:
+            if self._batches:
+                self._write()
+            self._task.add(self._query, self._files)
+        elif self._batches:
+            self._task.collect(self._query, self._batches, self._size)
+        self._batches, self._size, self._files = [], 0, []
 
 
 # --- the driver's side ----------------------------------------------------------------------------
@@ -172,7 +223,9 @@ def merged_lines(folder: Place) -> Iterator[Piece]:
 def _pieces(folder: Place) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int]]]:
     """Lines of several files that belong between the same two instants, and how many are which query's."""
     sequences = [
-        _Sequence([folder / name for name in names]) for each in _lists(folder) for names in each["sequences"]
+        _Sequence(query, [folder / name for name in names])
+        for each in _lists(folder)
+        for query, names in each["sequences"]
     ]
     while sequences := [sequence for sequence in sequences if sequence.more]:
         limit = min(sequence.last for sequence in sequences)
@@ -186,8 +239,8 @@ def _pieces(folder: Place) -> Iterator[tuple[list[pa.RecordBatch], dict[int, int
 class _Sequence:
     """Files of lines that follow each other in time, batch by batch."""
 
-    def __init__(self, paths: Sequence[Place]) -> None:
-        self.query = int(paths[0].name.split("-")[2])
+    def __init__(self, query: int, paths: Sequence[Place]) -> None:
+        self.query = query
         self._batches = _batches(paths)
         self._next()
 

@@ -8,9 +8,10 @@ import pyarrow as pa
 
 from spaseq.operators.answers import Answers
 from spaseq.spark.job import Job
-from spaseq.spark.output.answer_rows import AnswerForm
+from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker
 from spaseq.spark.schemas import CONTROL
 from spaseq.spark.shuffle.blocks import decode_block
+from spaseq.spark.sources.task_place import TaskPlace
 from spaseq.spark.stages.sequencer import Sequencer
 from spaseq.spark.stages.worker import Shared, settle
 
@@ -28,6 +29,7 @@ class BucketSequences:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         job = self._job.value
+        answers = self._form.opened(job, TaskPlace())
         current: _Query | None = None
         for batch in batches:
             columns = (batch.column(name).to_pylist() for name in ("query", "bucket", "first", "block"))
@@ -37,20 +39,21 @@ class BucketSequences:
                 if current is None or current.number != query:
                     if current is not None:
                         yield from current.finish()
-                    current = _Query(job, query, bucket, self._form)
+                    current = _Query(job, query, bucket, answers.taker(query, bucket))
                 yield from current.take(first, block)
         if current is not None:
             yield from current.finish()
+        answers.close()
         settle("sequence")
 
 
 class _Query:
     """One query at work on its blocks."""
 
-    def __init__(self, job: Job, number: int, bucket: int, form: AnswerForm) -> None:
+    def __init__(self, job: Job, number: int, bucket: int, taker: AnswerTaker) -> None:
         self.number = number
         self._sequencer = Sequencer(job, job.tasks[number], bucket)
-        self._taker = form.taker(job, number, bucket, 0)
+        self._taker = taker
 
     def take(self, first: int, block: bytes) -> Iterator[pa.RecordBatch]:
         if self._sequencer.worthwhile:

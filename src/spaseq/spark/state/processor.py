@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from spaseq.spark.job import Job
     from spaseq.spark.output.answer_rows import AnswerForm
+    from spaseq.spark.state.stream_stage import StreamTask
 
 COUNTS = ("live_runs", "state_bytes", "warm", "cold", "load_ms")
 """What a bucket counts in every micro-batch: runs and bytes it keeps, the parts of state it had at hand and those that it
@@ -47,6 +48,7 @@ class SequenceProcessor(StatefulProcessor):
             job = replace(job, knowledge=Knowledge())
         small = pickle.dumps((job, form))
         self._id, self._packed = job.id, zlib.compress(small)
+        self._task: StreamTask | None = None
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Say what is kept."""
@@ -59,18 +61,24 @@ class SequenceProcessor(StatefulProcessor):
         timerValues: TimerValues,  # noqa: ARG002, N803
     ) -> Iterator[pd.DataFrame]:
         """One micro-batch of one bucket."""
+        self._task = self._task or self._opened()
+        yield from self._task.run(int(key[0]), MapStore(self._state), rows)
+
+    def _opened(self) -> StreamTask:
         from spaseq.settings import settings
-        from spaseq.spark.state.stream_stage import micro_batch
+        from spaseq.spark.state.stream_stage import StreamTask
 
         if self._id not in _known:
             while len(_known) >= settings().warm_jobs:
                 del _known[next(iter(_known))]
             _known[self._id] = pickle.loads(zlib.decompress(self._packed))
-        job, form = _known[self._id]
-        yield from micro_batch(job, form, int(key[0]), MapStore(self._state), rows)
+        return StreamTask(*_known[self._id])
 
     def close(self) -> None:
-        """Nothing is open."""
+        """No bucket follows."""
+        if self._task is not None:
+            self._task.close()
+        self._task = None
 
 
 class MapStore:

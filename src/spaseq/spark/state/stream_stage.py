@@ -19,7 +19,7 @@ from spaseq.engine.reports import late_reason
 from spaseq.io.bad_input import BadInput
 from spaseq.operators.saved_state import IncompatibleState
 from spaseq.spark.job import Job
-from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker, RowForm
+from spaseq.spark.output.answer_rows import AnswerForm, AnswerTaker, TaskAnswers
 from spaseq.spark.output.tallies import write_tally
 from spaseq.spark.schemas import CLOCKS, CONTROL
 from spaseq.spark.shuffle.blocks import Block, decode_block, decode_blocks
@@ -44,24 +44,33 @@ class BucketInput:
     """Events of all streams; only in the bucket that decides which of them are late."""
 
 
-def micro_batch(
-    job: Job, form: AnswerForm, place_of_bucket: int, store: Store, rows: Iterable[pd.DataFrame]
-) -> Iterator[pd.DataFrame]:
-    """What a micro-batch makes of the rows of one bucket: answers in Arrow's stream format, and how many came late."""
-    place, bucket = TaskPlace(), job.places.index(place_of_bucket)
-    work = Work(job, bucket, BucketState(job, bucket, store), place)
-    answers: bytes | None = None
-    with BadEvents(job.late, f"late-{place.owned(job.owner)}-{place.batch:06d}-{bucket:05d}") as bad:
-        for batch in work.run(_input(rows), form, bad):
-            if answers is not None:
-                yield _row(answers, None)
-            answers = _stream(batch)
-    late: int = sum(work.late)
-    if job.counts is not None and late:
-        write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"late": late})
-    settle("sequence")
-    counts = work.counts()
-    yield _row(answers, [*(counts[name] for name in COUNTS), work.watermark, *work.late])
+class StreamTask:
+    """One task of the sequence stage: some buckets, one after the other, in one micro-batch."""
+
+    def __init__(self, job: Job, form: AnswerForm) -> None:
+        self._job, self._place = job, TaskPlace()
+        self._answers = form.opened(job, self._place)
+
+    def close(self) -> None:
+        """No bucket follows."""
+        self._answers.close()
+
+    def run(self, place_of_bucket: int, store: Store, rows: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
+        """What the task makes of the rows of one bucket: answers in Arrow's stream format, and how many came late."""
+        job, place, bucket = self._job, self._place, self._job.places.index(place_of_bucket)
+        work = Work(job, bucket, BucketState(job, bucket, store), place)
+        answers: bytes | None = None
+        with BadEvents(job.late, f"late-{place.owned(job.owner)}-{place.batch:06d}-{bucket:05d}") as bad:
+            for batch in work.run(_input(rows), self._answers, bad):
+                if answers is not None:
+                    yield _row(answers, None)
+                answers = _stream(batch)
+        late: int = sum(work.late)
+        if job.counts is not None and late:
+            write_tally(job.counts, f"late-{place.batch:06d}-{bucket:05d}", {"late": late})
+        settle("sequence")
+        counts = work.counts()
+        yield _row(answers, [*(counts[name] for name in COUNTS), work.watermark, *work.late])
 
 
 def _row(answers: bytes | None, told: list[int | None] | None) -> pd.DataFrame:
@@ -107,7 +116,7 @@ class Work:
         passed = [time for time in self._state.passed.values() if BEFORE_ALL < time < FOREVER]
         return min(passed, default=None)
 
-    def run(self, given: BucketInput, form: AnswerForm, bad: BadEvents) -> Iterator[pa.RecordBatch]:
+    def run(self, given: BucketInput, answers: TaskAnswers, bad: BadEvents) -> Iterator[pa.RecordBatch]:
         """The answers of every query whose time has come."""
         before = [self._state.passed.get(number, BEFORE_ALL) for number in range(len(self._job.tasks))]
         self._state.progress.merge(given.progress)
@@ -121,11 +130,11 @@ class Work:
             waits = saved is not None and not saved.empty and saved.due(now)
             if (block is None and not waits) or (saved is not None and saved.answered):
                 continue
-            yield from self._query(number, block, now, form)
+            yield from self._query(number, block, now, answers)
         now = self._state.passed.get(0, BEFORE_ALL)
         # All buckets know the same watermark, so one of them tells it.
-        if isinstance(form, RowForm) and form.promises and self._bucket == 0 and now > before[0]:
-            yield form.promise(self._job, now)
+        if self._bucket == 0 and now > before[0]:
+            yield from answers.promise(now)
         self._tell_bounds(before)
         self._state.write_head()
 
@@ -133,7 +142,7 @@ class Work:
         return self._state.progress.watermark(self._job.tasks[number].program.streams, self._job.pace)
 
     def _query(
-        self, number: int, block: Block | None, now: int, form: AnswerForm
+        self, number: int, block: Block | None, now: int, answers: TaskAnswers
     ) -> Iterator[pa.RecordBatch]:
         running = self._state.open(number)
         if block is not None:
@@ -141,10 +150,10 @@ class Work:
         taker: AnswerTaker | None = None
         for found in self._state.answers(number, running, now) if now > BEFORE_ALL else ():
             if len(found):
-                taker = taker or form.taker(self._job, number, self._bucket, self._place.batch)
+                taker = taker or answers.taker(number, self._bucket)
                 yield from taker.take(found, running.sequencer.dictionary)
         if (counted := running.sequencer.take_counted()) is not None:
-            taker = taker or form.taker(self._job, number, self._bucket, self._place.batch)
+            taker = taker or answers.taker(number, self._bucket)
             yield from taker.count(*counted, running.sequencer.dictionary)
         if taker is not None:
             yield from taker.close()

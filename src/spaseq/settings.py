@@ -224,6 +224,9 @@ class Settings:
     task_chunk_bytes: int = _threshold(
         5 << 24, 97, "bytes that a task reads at a time: a part and what its last event has beyond it"
     )
+    gathered_rows: int = _threshold(
+        1 << 20, 3, "events and triples that a task has read before it evaluates graph patterns over them"
+    )
     stepped_rows: int = _threshold(50_000, 3, "rows that wait in a bucket before the automaton takes a step")
     narrowed_rows: int = _threshold(
         16, 1, "rows from which columns of saved state take as few bytes as their numbers need"

@@ -28,10 +28,12 @@ Longs = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
-VERSION: Final = 4
+VERSION: Final = 5
 """The first byte of every block; any change of the layout makes a new one."""
 DIGEST: Final = 32
 """Bytes of an event's digest."""
+CODEC: Final = "lz4_raw"
+"""How texts are compressed: most end in the same few datatypes, and this costs less than to move them."""
 
 
 class IncompatibleBlock(SpaseqError):
@@ -260,12 +262,13 @@ def encode_block(block: Block, ticks: bytes = b"") -> bytes:
     shapes = [(table.terms.shape[1], len(table.event)) for table in tables]
     lengths = texts["ends"].astype(np.uint32)
     lengths[1:] -= lengths[:-1].copy()
+    written = pa.compress(pa.py_buffer(texts["texts"]), CODEC, asbytes=True) if len(texts["texts"]) else b""
     sizes = (
         len(block),
         len(block.names),
         len(block.digests),
         len(block.terms),
-        len(texts["texts"]),
+        len(written),
         len(ticks),
         len(block.starts),
     )
@@ -282,9 +285,8 @@ def encode_block(block: Block, ticks: bytes = b"") -> bytes:
         lengths,
         block.streams,
         block.digests,
-        texts["texts"],
     ]
-    return b"".join([head.tobytes(), *(column.tobytes() for column in columns), ticks])
+    return b"".join([head.tobytes(), *(column.tobytes() for column in columns), written, ticks])
 
 
 def decode_block(data: bytes | memoryview) -> Block:
@@ -395,8 +397,14 @@ def _columns(
         found.append(view[at : at + size])
         at += size
     cells, (named, lengths, streams, digested, written, instants) = found[3:-6], found[-6:]
-    columns = [*found[:3], named, lengths, streams, digested, written, *cells]
+    columns = [*found[:3], named, lengths, streams, digested, _texts(written, lengths), *cells]
     return (events, terms, begun, counts, widths), columns, instants, places
+
+
+def _texts(written: memoryview, lengths: memoryview) -> memoryview:
+    """The texts of terms of these lengths."""
+    size = int(np.frombuffer(lengths, np.uint32).sum(dtype=np.int64))
+    return memoryview(pa.decompress(written, size, CODEC)) if size else written
 
 
 def encode_instants(instants: Longs) -> bytes:

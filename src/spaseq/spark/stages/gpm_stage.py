@@ -18,7 +18,7 @@ from spaseq.engine.tally import Tally
 from spaseq.io.bad_input import BadInput, OnBad, Unit, excerpt
 from spaseq.io.growing import read_part
 from spaseq.io.layouts import with_cure
-from spaseq.model.batch import EventBatch
+from spaseq.model.batch import EventBatch, concat
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.ordered import each_once
 from spaseq.settings import settings
@@ -194,7 +194,7 @@ class MatchParts:
             judged_bytes=settings().judged_bytes,
         )
         stream, dictionary = job.streams[self._stream], mapper.dictionary
-        count = 0
+        count, gathered = 0, _Gathered(work, by_file=self._by_file)
         with BadEvents(files.bad, f"read-{self._stream}-{place.owned(job.owner)}-{place.name}") as bad:
             for part in (part for batch in batches for part in self._parts(batch)):
                 if not isinstance(part, Split):
@@ -210,13 +210,12 @@ class MatchParts:
                         numbers = np.arange(count, count + len(events))
                         count += len(events)
                         kept = work.believed(events, report)
-                        parts = ([part.file], np.zeros(len(kept), np.int64)) if self._by_file else None
                         found = events.take(kept)
                         rows = numbers[kept] if part.order is None else numbers[kept] - begin
-                        yield from work.take(found, place.arrivals(rows, part.order), parts)
                         doubtful.append(numbers[kept][work.doubtful(found)] - begin)
-                        mapper.forget()
+                        yield from gathered.add(found, place.arrivals(rows, part.order), part.file)
                     yield from self._whole(part, np.concatenate(doubtful), work)
+            yield from gathered.take()
             yield work.last(bad.count)
         if job.counts is not None:
             counted = {"events": work.events, "bad": bad.count, **work.counts()}
@@ -380,6 +379,38 @@ class _Task:
         told = self.progress.to_json().encode() if self.mapper.job.places else None
         first: Row = (CONTROL, places[0], 0, told, self.events, bad)
         return _table([first, *((CONTROL, place, 0, told, 0, 0) for place in places[1:])])
+
+
+class _Gathered:
+    """Events that were read one part after the other and go on together: a block costs something, however few rows it has.
+
+    ``by_file`` if every file has a watermark of its own.
+    """
+
+    def __init__(self, work: _Task, *, by_file: bool) -> None:
+        self._work, self._by_file = work, by_file
+        self._events: list[EventBatch] = []
+        self._arrivals: list[Longs] = []
+        self._files: list[str] = []
+
+    def add(self, events: EventBatch, arrivals: Longs, file: str) -> Iterator[pa.RecordBatch]:
+        """Take in more events; blocks if there are enough."""
+        self._events.append(events)
+        self._arrivals.append(arrivals)
+        self._files.append(file)
+        if sum(len(each) + each.triple_count for each in self._events) >= settings().gathered_rows:
+            yield from self.take()
+
+    def take(self) -> Iterator[pa.RecordBatch]:
+        """The blocks of what is there."""
+        if not self._events:
+            return
+        parts = None
+        if self._by_file:
+            parts = self._files, np.repeat(np.arange(len(self._files)), [len(each) for each in self._events])
+        yield from self._work.take(concat(self._events), np.concatenate(self._arrivals), parts)
+        self._events, self._arrivals, self._files = [], [], []
+        self._work.mapper.forget()
 
 
 def _clock(events: EventBatch, chosen: Places, unit: str, kept: Sequence[Kept] = ()) -> Block:

@@ -18,7 +18,7 @@ from spaseq.workloads.timed_events import instant_ms
 from spaseq_bench import interval_streams, window_streams
 from spaseq_bench.declared import Params, Value
 
-SHAPES: Final = ("events", "seed", "keys", "interval", "kb")
+SHAPES: Final = ("events", "seed", "keys", "interval", "jitter", "kb")
 """The parameters that say how data looks; all others concern the query or the machine."""
 
 
@@ -79,6 +79,7 @@ def _make(workload: str, shape: Params, place: Path) -> None:
         keys=_whole(shape["keys"]) if "keys" in shape else None,
         interval=_whole(shape["interval"]) if "interval" in shape else None,
         background_triples=_whole(shape.get("kb", 0)),
+        jitter=_whole(shape.get("jitter", 0)),
     )
     write(production, place)
 

@@ -56,6 +56,13 @@ _LIST = "\b\n" + "\n".join(f"{name:<10} {what}" for name, what in WORKLOADS.item
     help="Milliseconds from event to event (traffic: from round to round); default by workload.",
 )
 @click.option(
+    "--jitter",
+    metavar="MS",
+    type=click.IntRange(0),
+    default=0,
+    help="Let each event come up to so many milliseconds after its turn, at random; at most the interval.",
+)
+@click.option(
     "--background-triples",
     metavar="N",
     type=click.IntRange(0),
@@ -72,6 +79,7 @@ def generate(
     keys: int | None,
     start: str,
     interval: int | None,
+    jitter: int,
     background_triples: int,
     compress: bool,
 ) -> None:
@@ -87,6 +95,7 @@ def generate(
             start=instant_ms(start),
             keys=keys,
             interval=interval,
+            jitter=jitter,
             background_triples=background_triples,
         ),
         out,

@@ -74,6 +74,7 @@ def generate(
     keys: int | None = None,
     interval: int | None = None,
     background_triples: int = 0,
+    jitter: int = 0,
 ) -> Production:
     """A synthetic workload; what is not given is the workload's own choice."""
     module = cast("Generator", _module("generators", workload, workload, list(WORKLOADS), "workload"))
@@ -84,6 +85,7 @@ def generate(
         start,
         module.INTERVAL if interval is None else interval,
         background_triples,
+        jitter,
     )
     return module.produce(plan)
 

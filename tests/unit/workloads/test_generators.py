@@ -50,6 +50,28 @@ def test_the_same_seed_gives_the_same_bytes(workload: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("workload", ALL)
+def test_with_jitter_events_come_irregularly_and_in_order(workload: str, tmp_path: Path) -> None:
+    """Up to so many milliseconds after their turn, the same for a seed; all else stays as it is."""
+    plain, late, again = (made(workload, 300, interval=100, jitter=each) for each in (0, 100, 100))
+    folders = [tmp_path / name for name in ("plain", "late", "again")]
+    manifests = [write(each, folder) for each, folder in zip((plain, late, again), folders, strict=True)]
+    assert contents(folders[1]) == contents(folders[2])
+    usual, shifted = (events(folder, each) for folder, each in zip(folders, manifests[:2], strict=False))
+    delays = [(b.time - a.time) // 1000 for a, b in zip(usual, shifted, strict=True)]
+    assert (set(delays) <= set(range(100)) and len(set(delays)) > 20) or workload == "traffic"
+    by_stream: dict[str, list[int]] = {}
+    for event in shifted:
+        by_stream.setdefault(event.stream, []).append(event.time)
+    assert all(times == sorted(times) for times in by_stream.values())
+
+
+def test_jitter_is_at_most_the_interval() -> None:
+    """Events would not be in order of time."""
+    with pytest.raises(InvalidArgument, match="`jitter` must be at most `interval`, 100, not 101"):
+        made("stocks", 10, interval=100, jitter=101)
+
+
+@pytest.mark.parametrize("workload", ALL)
 def test_a_longer_stream_begins_like_a_shorter_one(workload: str) -> None:
     """Generation looks no further than the event it makes."""
     short, long = made(workload, 200), made(workload, 400)

@@ -84,7 +84,7 @@ def _payments(plan: Plan) -> Iterator[StreamEvent]:
             (RECIPIENT, merchants[dice.below(MERCHANTS)]),
             (fraud, boolean(abused)),
         )
-        stamp = clock.stamp(plan.start + number * plan.interval)
+        stamp = clock.stamp(plan.instant(number))
         yield StreamEvent("cards", event_text(f"<http://example.org/payment/{number}>", stamp, described))
 
 

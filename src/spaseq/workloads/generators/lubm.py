@@ -110,7 +110,7 @@ def produce(plan: Plan) -> Production:
 def _events(plan: Plan) -> Iterator[StreamEvent]:
     clock = Clock()
     for number, (subject, described) in enumerate(islice(_entities(plan), plan.events)):
-        stamp = clock.stamp(plan.start + number * plan.interval)
+        stamp = clock.stamp(plan.instant(number))
         # The graph has its own name, as entities are named by others' events too.
         graph = f"<http://example.org/lubm/event/{number}>"
         text = event_text(graph, stamp, ()) + "".join(

@@ -106,7 +106,7 @@ def _readings(plan: Plan) -> Iterator[StreamEvent]:
     wind = [dice.between(0, 60) for _ in range(places)]
     light = [dice.between(0, 100) for _ in range(places)]
     for number in range(plan.events):
-        stamp = clock.stamp(plan.start + number * plan.interval)
+        stamp = clock.stamp(plan.instant(number))
         share = dice.below(100)
         stream = next(stream for stream, upto in SHARES if share < upto)
         if stream == "weather":

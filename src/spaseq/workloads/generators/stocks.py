@@ -73,7 +73,7 @@ def _trades(plan: Plan) -> Iterator[StreamEvent]:
             (volume, integer(100 * dice.between(1, 50))),
             (exchange, EXCHANGES[dice.below(len(EXCHANGES))]),
         )
-        stamp = clock.stamp(plan.start + number * plan.interval)
+        stamp = clock.stamp(plan.instant(number))
         yield StreamEvent("stocks", event_text(f"<http://example.org/trade/{number}>", stamp, described))
 
 

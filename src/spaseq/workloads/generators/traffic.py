@@ -101,7 +101,7 @@ def _readings(plan: Plan, network: Network) -> Iterator[StreamEvent]:
     jammed: dict[int, int] = {}
     number = 0
     for tick in count():
-        stamp = clock.stamp(plan.start + tick * plan.interval)
+        stamp = clock.stamp(plan.instant(tick))
         jammed = _spread(dice, network, jammed, plan.keys)
         for which in range(plan.keys):
             if number == plan.events:

@@ -108,7 +108,7 @@ def _positions(plan: Plan) -> Iterator[StreamEvent]:
         which = number % plan.keys
         trip = trips[which]
         _sail(dice, trip)
-        stamp = clock.stamp(plan.start + number * plan.interval)
+        stamp = clock.stamp(plan.instant(number))
         described = (
             (A, OBSERVATION),
             (FEATURE, vessels[which]),

@@ -71,7 +71,7 @@ def _steps(plan: Plan) -> Iterator[StreamEvent]:
             (own("station"), step) if place[0] else (own("picked"), step),
             (own("seconds"), integer(dice.between(1, 60))),
         )
-        stamp = clock.stamp(plan.start + number * plan.interval)
+        stamp = clock.stamp(plan.instant(number))
         yield StreamEvent("warehouse", event_text(f"<http://example.org/step/{number}>", stamp, described))
 
 

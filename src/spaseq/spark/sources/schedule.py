@@ -131,7 +131,10 @@ def make_schedule(
 
 def _surveyed(spark: SparkSession, wanted: Sequence[Part], options: ReadOptions) -> list[Part]:
     """The parts with the times of their earliest events, which workers find."""
-    frame = spark.range(0, len(wanted), 1, len(wanted))
+    # Small files are surveyed together: a task costs more than they do.
+    tasks = math.ceil(sum(part.size for part in wanted) / settings().scheduled_part_bytes)
+    tasks = min(len(wanted), max(tasks, settings().tasks_per_core * parallel_tasks(spark)))
+    frame = spark.range(0, len(wanted), 1, tasks)
     # Sent to every worker once: in the function they would be sent with every task.
     texts = spark.sparkContext.broadcast([json.dumps(part.split.to_list()) for part in wanted])
     found = frame.mapInArrow(_Survey(texts, options), "number bigint, first bigint").collect()
@@ -156,16 +159,14 @@ def cut_into_batches(known: Sequence[Part], streams: Sequence[str], size: int) -
         groups[-1].append(part)
         filled += part.size
         left -= part.size
-    for number, group in enumerate(groups):
-        later = [part for rest in groups[number + 1 :] for part in rest if part.first is not None]
-        promises = {
-            iri: min(
-                (part.first for part in later if part.stream == iri and part.first is not None), default=None
-            )
-            for iri in streams
-        }
+    promises: list[dict[str, int | None]] = [dict.fromkeys(streams)]
+    for group in reversed(groups[1:]):
+        # Parts are in order, so the first one of a stream is its earliest.
+        firsts = {part.stream: part.first for part in reversed(group) if part.first is not None}
+        promises.append({**promises[-1], **firsts})
+    for group, promised in zip(groups, reversed(promises), strict=False):
         yield Batch(
-            {iri: tuple(part.split for part in group if part.stream == iri) for iri in streams}, promises
+            {iri: tuple(part.split for part in group if part.stream == iri) for iri in streams}, promised
         )
 
 

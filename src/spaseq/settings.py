@@ -38,7 +38,9 @@ class Settings:
     batch_events: int = _threshold(1 << 16, 3, "events that a reader hands on at a time")
     chunk_bytes: int = _threshold(1 << 22, 97, "bytes that a reader takes at a time")
     interpreted_bytes: int = _threshold(1 << 20, 50, "input up to this size is read without compiled kernels")
-    plain_bytes: int = _threshold(1 << 14, 24, "bytes handed to pyoxigraph where the byte kernel stopped")
+    plain_bytes: int = _threshold(
+        1 << 9, 24, "bytes handed to pyoxigraph at first where the byte kernel stopped"
+    )
     sorted_bytes: int = _threshold(1 << 27, 200, "input up to this size is sorted in memory, not surveyed")
     open_bytes: int = _threshold(1 << 26, 400, "bytes that all open files of a merge hold together")
     least_piece_bytes: int = _threshold(1 << 16, 40, "bytes that one open file of a merge holds at least")

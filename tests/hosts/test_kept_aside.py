@@ -58,12 +58,19 @@ def test_runs_that_share_a_quarantine_keep_their_bad_records_apart(
 def test_streaming_queries_that_share_a_quarantine_keep_their_bad_records_apart(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A query that does its last micro-batch again after a crash writes the same files again."""
+    """A query that does its last micro-batch again after a crash writes the same files again, also where sources are idle sooner."""
     place = tmp_path / "bad"
 
-    def run(name: str) -> None:
+    def run(name: str, idle_after: str = "10 seconds") -> None:
         events = sps.read_events(spark, tmp_path / name, streaming=True, finite=True)
-        answers = sps.match(RISE, {"S1": events}, on_bad_input="quarantine", quarantine=place, partitions=2)
+        answers = sps.match(
+            RISE,
+            {"S1": events},
+            on_bad_input="quarantine",
+            quarantine=place,
+            partitions=2,
+            idle_after=idle_after,
+        )
         writer = answers.writeStream.option("checkpointLocation", str(tmp_path / f"points-{name}"))
         writer.format("noop").trigger(availableNow=True).start().awaitTermination()
 
@@ -75,7 +82,7 @@ def test_streaming_queries_that_share_a_quarantine_keep_their_bad_records_apart(
     commits = list((tmp_path / "points-a" / "commits").glob("*"))
     for commit in commits:
         commit.unlink()
-    run("a")
+    run("a", "20 seconds")
     assert kept(spark, place) == ["bad line a", "bad line b"]
 
 

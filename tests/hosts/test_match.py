@@ -17,6 +17,7 @@ import spaseq
 from spaseq import spark as sps
 from spaseq.errors import InvalidArgument
 from spaseq.spark.command.problems import problem_of
+from spaseq.spark.output.native import typed, variant
 from spaseq.spark.sources.bad_events import quarantined
 
 pytestmark = pytest.mark.spark
@@ -105,6 +106,39 @@ def test_native_columns_have_the_one_type_that_is_certain_else_text(events: Data
         (f"{EX}k1", "1", 1, Decimal("1.5"), True),
         (f"{EX}k2", "2.5", 3, Decimal("4.5"), False),
     }
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_native_times_do_not_depend_on_the_session(spark: SparkSession, zone: str) -> None:
+    """No zone means UTC (semantics 0), also where clocks of the session change; dates may have zones."""
+    xsd = "http://www.w3.org/2001/XMLSchema#"
+    cases = [
+        (f'"2024-03-31T02:30:00"^^<{xsd}dateTime>', "timestamp_ltz", "2024-03-31T02:30:00Z"),
+        (f'"2024-07-01T10:00:10.5+02:00"^^<{xsd}dateTime>', "timestamp_ltz", "2024-07-01T08:00:10.500Z"),
+        (f'"2024-07-01"^^<{xsd}date>', "timestamp_ltz", "2024-07-01T00:00:00Z"),
+        (f'"2024-07-01+02:00"^^<{xsd}date>', "timestamp_ltz", "2024-06-30T22:00:00Z"),
+        (f'"2024-07-01Z"^^<{xsd}date>', "date", "2024-07-01"),
+        (f'"2024-07-01-05:00"^^<{xsd}date>', "date", "2024-07-01"),
+        (f'"2024-07-01"^^<{xsd}date>', "date", "2024-07-01"),
+        ('"no time"', "timestamp_ltz", None),
+    ]
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        for text, kind, wanted in cases:
+            (row,) = (
+                spark.createDataFrame([(text,)], "term string")
+                .select(typed(F.col("term"), kind).alias("v"), variant(F.col("term")).alias("w"))
+                .collect()
+            )
+            if wanted is None:
+                assert row.v is None
+            elif kind == "date":
+                assert (row.v.isoformat(), row.w.toPython().isoformat()) == (wanted, wanted)
+            else:
+                assert row.v.timestamp() == datetime.fromisoformat(wanted).timestamp()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before)
 
 
 def test_single_columns_can_be_cast(events: DataFrame) -> None:

@@ -46,6 +46,10 @@ def test_a_query_is_a_table_function(spark: SparkSession) -> None:
         found = spark.sql(f"SELECT * FROM spaseq_match(TABLE({table}), '{RISE}')")
         assert found.dtypes == expected.dtypes
         assert sorted(found.collect()) == sorted(expected.collect())
+    named = spark.sql(
+        f"SELECT * FROM spaseq_match(query => '{RISE}', syntax => 'turtle', table => TABLE(texts))"
+    )
+    assert sorted(named.collect()) == sorted(expected.collect())
     build = spark.sql(f"SELECT size(triples) FROM spaseq_match(TABLE(trades), '{QUERIES['build']}')")
     assert build.count() == expected.count()
     for call, problem in (

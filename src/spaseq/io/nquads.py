@@ -51,6 +51,8 @@ Bytes = npt.NDArray[np.uint8]
 
 _SCALES: Final = {"s": 6, "ms": 3, "us": 0, "ns": -3}
 _FEED: Final = 10
+_WORTHWHILE: Final = 2
+"""How many times what was handed to pyoxigraph the kernel should get through before it stops again."""
 _SHORTEST_LINE: Final = 15
 """No quad is written in fewer bytes."""
 
@@ -157,8 +159,9 @@ class NQuadsReader:
         at = 0
         while True:
             batch, used, stopped = self._lex(data, at, size, whole)
-            # More is handed to pyoxigraph if the kernel stops again at once.
-            self._patience = settings().plain_bytes if used > at else 2 * self._patience
+            # More is handed to pyoxigraph if the kernel stops again soon: to start it costs something too.
+            soon = stopped and used - at < _WORTHWHILE * self._patience
+            self._patience = 2 * self._patience if soon else settings().plain_bytes
             at = used
             yield batch, at
             if not stopped and (whole or end is None):

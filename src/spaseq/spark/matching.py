@@ -349,6 +349,7 @@ def _origin(given: Sequence[DataFrame | FileParts], options: MatchOptions) -> st
     """What the events come from and how they are read: the same if the query is started again.
 
     Matches of one query that one streaming query of Spark's unites are told apart by it where they keep bad and late events.
+    What may change with a restart is no part of it, or a micro-batch that is done again would keep them twice.
     """
     if options.quarantine is None or isinstance(options.quarantine, SharedFolder):
         return ""  # nothing is kept, or where no others keep theirs
@@ -356,8 +357,8 @@ def _origin(given: Sequence[DataFrame | FileParts], options: MatchOptions) -> st
     settings = [None if files is None else files.settings() for files in read]
     plans = [lasting_plan(each) for each in given if isinstance(each, DataFrame)]
     judged = [
-        options.format, options.timestamp_predicate, options.partitions, options.lateness, options.stream_lag, options.idle_after,
-        options.max_lead, options.close_after, options.watermark_by, options.carry,
+        options.format, options.timestamp_predicate, options.partitions, options.lateness, options.stream_lag,
+        options.max_lead, options.carry,
     ]  # fmt: skip
     return repr([settings, plans, judged])
 

@@ -103,11 +103,11 @@ class SpaseqMatch:
         order = [OrderingColumn(_ORDER.format(**quoted))]
         return AnalyzeResult(StructType(answered), withSinglePartition=True, orderBy=order, select=taken)
 
-    def eval(self, row: Row, query: str, syntax: str = "turtle") -> Iterator[tuple[Any, ...]]:
-        """The answers that became certain with a row and those before it."""
+    def eval(self, table: Row, query: str, syntax: str = "turtle") -> Iterator[tuple[Any, ...]]:
+        """The answers that became certain with a row of the table and those before it."""
         if self._engine is None:
-            self._begin(row, query, syntax)
-        self._waiting.append(row)
+            self._begin(table, query, syntax)
+        self._waiting.append(table)
         if len(self._waiting) >= settings().arrow_rows:
             yield from self._work()
 

@@ -28,6 +28,8 @@ _TYPES: Final = {
 """SQL types and the XML Schema types whose literals become such values."""
 
 
+_ZONE: Final = "(Z|[+-][0-9]{2}:[0-9]{2})$"
+_DAY: Final = f"^([0-9-]+[0-9]{{2}}){_ZONE[:-1]}?$"
 _SQL: Final = {name: kind for kind, names in _TYPES.items() for name in names} | {COUNT: "bigint"}
 
 
@@ -65,7 +67,20 @@ def as_native(
 
 def typed(term: Column, kind: str) -> Column:
     """The value of a term as one SQL type."""
-    return lexical(term).try_cast(kind)
+    return _cast(lexical(term), kind)
+
+
+def _cast(text: Column, kind: str) -> Column:
+    """A lexical form as a SQL type. Without zone it is in UTC, as everywhere; SQL knows no zones of dates."""
+    match kind.lower():
+        case "date":
+            text = F.regexp_replace(text, _ZONE, "")
+        case "timestamp" | "timestamp_ltz":
+            whole = F.regexp_replace(text, _DAY, "$1T00:00:00$2")
+            text = F.when(whole.rlike(_ZONE), whole).otherwise(F.concat(whole, F.lit("Z")))
+        case _:
+            pass
+    return text.try_cast(kind)
 
 
 def variant(term: Column) -> Column:
@@ -73,7 +88,7 @@ def variant(term: Column) -> Column:
     datatype = F.regexp_extract(term, r"\^\^<" + _XSD + r"([A-Za-z]+)>$", 1)
     value = F.when(F.lit(False), F.lit(None).cast("variant"))
     for kind, names in _TYPES.items():
-        cast = lexical(term).try_cast(kind)
+        cast = typed(term, kind)
         value = value.when(datatype.isin(*names) & cast.isNotNull(), cast.cast("variant"))
     return value.otherwise(lexical(term).cast("variant"))
 

@@ -23,7 +23,7 @@ class RouteUnit(Enum):
     KEY_AND_TICKS = "key and ticks"
     """Such a variable, and the instants of all events, because ``,`` asks what lies between."""
     EVALUATION = "evaluation"
-    """Of a finite input, evaluations go apart by their instants; all workers hear of the instants of all events."""
+    """Of a finite input, evaluations go apart by their instants; all workers hear when the events of every stream begin and end."""
     WHOLE = "whole"
     """All rows go to one worker."""
 

@@ -173,12 +173,18 @@ def test_an_evaluation_finds_all_events_of_its_window_in_its_bucket() -> None:
         assert np.isin(needed, here).all()
 
 
-def test_every_bucket_hears_of_every_instant_of_a_windowed_query() -> None:
-    """There is an evaluation at it, whoever has the rows; on an endless input all rows stay together."""
-    ticks = windowed("[RANGE 10s STEP 3s]").tick_targets(np.array([5, 7]))
-    assert sorted(zip(ticks.row.tolist(), ticks.bucket.tolist(), strict=True)) == [
-        (row, bucket) for row in range(2) for bucket in range(100)
-    ]
+def test_buckets_hear_of_the_instants_around_their_evaluations_and_of_the_first_and_the_last() -> None:
+    """By these evaluations begin and end, whoever has the rows; on an endless input all rows stay together."""
+    how = windowed("[RANGE 10s STEP 3s]")
+    times = np.arange(0, 10**9, 10**6)
+    ticks, rows = how.tick_targets(times), how.targets(no_key(len(times)), times)
+    told = set(zip(ticks.row.tolist(), ticks.bucket.tolist(), strict=True))
+    assert len(told) == len(ticks.row), "each once"
+    assert (np.diff(ticks.row) >= 0).all()
+    ends = {(row, bucket) for row in (0, len(times) - 1) for bucket in range(100)}
+    assert told == set(zip(rows.row.tolist(), rows.bucket.tolist(), strict=True)) | ends
+    assert sorted(how.tick_targets(times[:1]).bucket.tolist()) == list(range(100))
+    assert not len(how.tick_targets(times[:0]).row)
     endless = windowed("[RANGE 10s STEP 3s]", streaming=True)
     assert (endless.unit, endless.size) == (RouteUnit.WHOLE, 0)
 

@@ -20,7 +20,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from spaseq.model.ordered import numbered_in_row
+from spaseq.model.ordered import each_once, numbered_in_row
 from spaseq.planner.distribution import RouteUnit
 from spaseq.planner.program import Program
 from spaseq.settings import settings
@@ -68,8 +68,7 @@ class Routing:
     reach: int = 0
     """How far around its stretch a match may depend on events: the length of a sliding window."""
     groups: int = 0
-    """Into how many groups keys go if each must hear of all instants: what is told must not grow with the buckets; 0: every
-    bucket hears of them."""
+    """Into how many groups keys go if each must hear of all instants: what is told must not grow with the buckets."""
 
     @property
     def keyed(self) -> bool:
@@ -81,11 +80,6 @@ class Routing:
         """True if instants matter in all buckets, whatever rows they have."""
         return self.unit in (RouteUnit.KEY_AND_TICKS, RouteUnit.EVALUATION)
 
-    @property
-    def tells_all(self) -> bool:
-        """True if every bucket must receive every instant."""
-        return self.everywhere and not self.groups
-
     def targets(self, hashes: Words, times: Longs) -> Targets:
         """The buckets of rows with these hashes of their keys; the rows of one instant stay in order."""
         rows, stretches = self._stretches(times)
@@ -93,12 +87,11 @@ class Routing:
         return self._once(rows, bucket, len(times))
 
     def tick_targets(self, times: Longs) -> Targets:
-        """The buckets that must receive these instants."""
+        """The buckets that must receive these instants, which are in order."""
         if not self.everywhere:
             return self.targets(no_key(len(times)), times)
-        if self.tells_all:
-            everywhere = np.arange(self.buckets, dtype=np.int32)
-            return Targets(np.repeat(np.arange(len(times)), self.buckets), np.tile(everywhere, len(times)))
+        if not self.groups:
+            return self._with_ends(times)
         rows, stretches = self._stretches(times)
         known, which = np.unique(stretches, return_inverse=True)
         groups = np.arange(self.groups, dtype=np.uint64)
@@ -106,6 +99,18 @@ class Routing:
         found = buckets.reshape(-1, self.groups)[which].ravel()
         copies = np.repeat(np.arange(len(rows)), self.groups)
         return self._once(rows[copies], found, len(times))
+
+    def _with_ends(self, times: Longs) -> Targets:
+        """Where the rows of these instants go; the first and the last one to every bucket: evaluations begin and end with them."""
+        own, ends = (
+            self.targets(no_key(len(times)), times),
+            each_once(np.array([0, len(times) - 1], np.intp)[: len(times)]),
+        )
+        inner = ~np.isin(own.row, ends)
+        rows = np.concatenate([own.row[inner], np.repeat(ends, self.buckets)])
+        every = np.tile(np.arange(self.buckets, dtype=np.int32), len(ends))
+        order = np.argsort(rows, kind="stable")
+        return Targets(rows[order], np.concatenate([own.bucket[inner], every])[order])
 
     def _stretches(self, times: Longs) -> tuple[npt.NDArray[np.intp], Longs]:
         """Every row with each of the stretches of time that it belongs to."""

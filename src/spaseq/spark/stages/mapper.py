@@ -166,7 +166,7 @@ class Mapper:
             return _Pieces(_NO_PIECE, rows, events=_Piece(ticks.bucket, ticks.row, ticks.row))
         instants, first = np.unique(times, return_index=True)
         # One event stands for them, so that no block is empty.
-        if routing.tells_all or not routing.size:  # all instants go the same way
+        if not routing.size:  # all instants go the same way
             told = routing.tick_targets(instants[:1]).bucket
             event = np.full(len(told), first[0])
             return _Pieces(_NO_PIECE, rows, events=_Piece(told, event, event), instants=_Instants(instants))

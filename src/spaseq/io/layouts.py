@@ -7,9 +7,10 @@ would mend and how much it would spoil: a stream may use one name for many event
 
 from __future__ import annotations
 
+import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
@@ -95,6 +96,11 @@ class Clues:
 
         return len(self._inside) - len(each_once(np.frombuffer(self._inside, np.int64)))
 
+    @property
+    def lack_timestamps(self) -> bool:
+        """True if graphs without timestamp are all that grouping by name could mend."""
+        return not (self.graphless or self.repeated)
+
     def __bool__(self) -> bool:
         return bool(self.timeless or self.graphless or self.repeated)
 
@@ -103,9 +109,45 @@ def judged(source: Source, options: ReadOptions, clues: Clues) -> Literal["strea
     """The layout of a file in which some things do not fit a stream: the one in which fewer are bad input."""
     if not clues or source.format not in GROUPED:
         return "stream"
+    whole = source.format == "nquads" and options.judged_bytes is None
+    if whole and clues.lack_timestamps and not _stamped(source, options.stamps, clues.timeless):
+        return "stream"  # nothing can be mended
     tally = _Tally(options.stamps - {options.start_predicate}, clues)
     hand_over(source, options, tally)
     return "dataset" if tally.mended > tally.spoiled else "stream"
+
+
+_IRI: Final = re.compile(rb"<[^>\n]*>")
+
+
+def _stamped(source: Source, predicates: Iterable[str], graphs: Iterable[str]) -> bool:
+    """True if a line of N-Quads has a timestamp of one of these graphs, or may have: it is not parsed, which would take much longer."""
+    wanted, left = {name.encode() for name in graphs}, b""
+    stamps = [f"<{predicate}>".encode() for predicate in predicates]
+    if any(name.startswith(b"_:") for name in wanted):
+        return True
+    with source.open() as reader:
+        while read := reader.read(settings().chunk_bytes):
+            lines = left + read
+            end = lines.rfind(b"\n") + 1
+            left = lines[end:]
+            if _names_stamped(lines[:end], stamps, wanted):
+                return True
+    return _names_stamped(left, stamps, wanted)
+
+
+def _names_stamped(lines: bytes, stamps: Sequence[bytes], wanted: Container[bytes]) -> bool:
+    if b"\\u" in lines or b"\\U" in lines:  # names may be written in other ways
+        return True
+    for stamp in stamps:
+        at = lines.find(stamp)
+        while at >= 0:
+            end = lines.find(b"\n", at)
+            line = lines[lines.rfind(b"\n", 0, at) + 1 : end if end >= 0 else len(lines)]
+            if any(iri in wanted for iri in _IRI.findall(line)):
+                return True
+            at = lines.find(stamp, end) if end >= 0 else -1
+    return False
 
 
 @dataclass(slots=True)

@@ -122,3 +122,17 @@ def test_a_batch_run_survives_the_loss_of_a_worker(
         assert process.running
         assert process.end() == 0, process.err
     assert sorted((tmp_path / "found").read_text().splitlines()) == expected != []
+
+
+def test_workers_with_other_code_than_the_driver_end_the_run_with_a_sentence(
+    cluster: Cluster, packed: Path, expected: list[str], tmp_path: Path
+) -> None:
+    """As while a cluster is upgraded: what they are sent may mean something else to them."""
+    assert expected
+    (tmp_path / "environment" / "spaseq" / "newer.py").write_text("")
+    packed = Path(shutil.make_archive(str(tmp_path / "environment"), "gztar", tmp_path / "environment"))
+    with on_the_cluster(cluster, packed, tmp_path) as process:
+        assert process.end() == 1
+        assert "has another spaseq in" in process.err
+        assert "than the driver: install the same one on the driver and on every worker" in process.err
+        assert "Traceback" not in process.err

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from spaseq.settings import settings
 from spaseq.spark.job import Job
+from spaseq.spark.release import Release
 from spaseq.spark.spark_session import is_connected
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Shared(Protocol):
-    """A job that was sent to workers, as a broadcast or as a `SentJob`."""
+    """A job that was sent to workers; it begins with the `Release` of the driver."""
 
     @property
     def value(self) -> Job: ...
@@ -27,10 +28,24 @@ _sent: dict[str, Job] = {}
 """The jobs that this process has unpickled."""
 
 
+class BroadcastJob:
+    """A job that every worker fetches once."""
+
+    def __init__(self, spark: SparkSession, job: Job) -> None:
+        self._release = Release()
+        self._sent = spark.sparkContext.broadcast(job)
+
+    @property
+    def value(self) -> Job:
+        """The job."""
+        return self._sent.value
+
+
 class SentJob:
     """A job that travels with the function that needs it, where there are no broadcasts; a process unpickles it once."""
 
     def __init__(self, job: Job) -> None:
+        self._release = Release()
         self._id, self._packed = job.id, zlib.compress(pickle.dumps(job))
 
     @property
@@ -45,7 +60,7 @@ class SentJob:
 
 def shared(spark: SparkSession, job: Job) -> Shared:
     """The job as workers get it."""
-    return SentJob(job) if is_connected(spark) else spark.sparkContext.broadcast(job)
+    return SentJob(job) if is_connected(spark) else BroadcastJob(spark, job)
 
 
 @cache

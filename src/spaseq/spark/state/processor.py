@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from spaseq.spark.release import Release
+
 if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql.streaming.stateful_processor import MapState, TimerValues
@@ -42,6 +44,7 @@ class SequenceProcessor(StatefulProcessor):
     def __init__(self, job: Job, form: AnswerForm) -> None:
         from spaseq.columnar.knowledge import Knowledge
 
+        self._release = Release()  # the first thing that is unpickled
         # That process has no broadcasts either, so the job is sent in here; it must stay small, or Spark makes a
         # broadcast of it after all. Few operators read background graphs.
         if not any(task.program.reads_background for task in job.tasks):

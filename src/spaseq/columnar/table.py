@@ -6,8 +6,9 @@ empty pattern. It stays that small until it meets a table that has events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ Ids = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.intp]
 """Positions of rows."""
 Mask = npt.NDArray[np.bool_]
+AtHome: TypeAlias = Callable[[Ids], Mask]
+"""Which of some terms, as values of the variable by which rows went apart, belong to this worker."""
 Keys = npt.NDArray[np.int64]
 
 

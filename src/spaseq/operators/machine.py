@@ -16,6 +16,7 @@ from pyoxigraph import Literal
 from spaseq.automaton.tiers import Tiers as Tiers
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.table import AtHome
 from spaseq.errors import InvalidArgument, described
 from spaseq.model.batch import EventBatch
 from spaseq.model.budget import Budget
@@ -50,6 +51,8 @@ class MachineOptions:
     """The memory that this machine and others may hold together; None for a default of its own."""
     shown: Callable[[str], str] = str
     """The text of a term as it leaves for the user, where hosts mark the labels of blank nodes."""
+    at_home: AtHome | None = None
+    """Which values of the key are this worker's, where rows go apart by a key; None: all are."""
 
 
 def check_limits(max_runs: object, max_memory: object) -> None:
@@ -107,6 +110,7 @@ class Machine:
                 self.check_budget,
                 options.max_runs,
                 options.tiers,
+                options.at_home,
             ),
         )
         self._observed = Observed() if program.query.optimisations.lazy_conjunction else None

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from spaseq.automaton.tiers import Tiers
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.table import AtHome
 from spaseq.model.budget import Budget
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
@@ -57,6 +58,8 @@ class Surroundings:
     """How many partial results may wait."""
     tiers: Tiers | None = None
     """Chooses between interpreted and compiled kernels for several operators together; None: for each alone."""
+    at_home: AtHome | None = None
+    """Which values of the key are this worker's, where rows go apart by a key; None: all are."""
 
 
 @runtime_checkable

@@ -56,6 +56,7 @@ class WindowOperator(KeptOperator):
             surroundings.knowledge,
             incremental=program.query.optimisations.incremental,
             tells_events=surroundings.events.with_events,
+            at_home=surroundings.at_home,
         )
         places = matches(query) if self._running.tells_events else ()
         self._events = [each.name for match in places for each in declared_events(match.events)]

@@ -53,7 +53,7 @@ from spaseq.algebra.visibility import every_pattern
 from spaseq.algebra.windows import WindowQuery
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.rows import RowEvaluator
-from spaseq.columnar.table import Table
+from spaseq.columnar.table import AtHome, Table
 from spaseq.model.dictionary import TermDictionary
 from spaseq.windowed.conjunction import ConjunctionView
 from spaseq.windowed.contents import WindowContents
@@ -125,8 +125,9 @@ class ViewBuilder:
         *,
         incremental: bool = True,
         tells_events: bool = False,
+        at_home: AtHome | None = None,
     ) -> None:
-        self._tells_events = tells_events
+        self._tells_events, self._at_home = tells_events, at_home
         self._incremental = incremental
         self._evaluator = RowEvaluator(dictionary)
         self._dictionary, self._knowledge = dictionary, knowledge
@@ -167,6 +168,8 @@ class ViewBuilder:
             {name: self._live[number] for name, number in self._windows.items()},
             tuple(self._live[number] for number in source.windows),
             source.graphs,
+            key=None if self._at_home is None else self._query.key,
+            at_home=self._at_home,
         )
 
     def _view(self, pattern: Pattern, source: ActiveGraph) -> View:

@@ -18,6 +18,7 @@ from spaseq.columnar.keeping import Keeper
 from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import id_matrix
 from spaseq.columnar.rows import RowEvaluator
+from spaseq.columnar.table import AtHome
 from spaseq.model.dictionary import TermDictionary
 from spaseq.model.mappings import MappingTable
 from spaseq.model.ordered import each_once
@@ -52,6 +53,7 @@ class ContinuousQuery(Keeper):
         *,
         incremental: bool = True,
         tells_events: bool = False,
+        at_home: AtHome | None = None,
     ) -> None:
         with_events = traced(query) if tells_events else None
         query = with_listed_events(with_events or query)
@@ -64,7 +66,12 @@ class ContinuousQuery(Keeper):
         self._turnovers = 1
         """How often windows may change all their contents in what is handled at a time: joins look at all rows of that together."""
         builder = ViewBuilder(
-            query, dictionary, knowledge, incremental=incremental, tells_events=self.tells_events
+            query,
+            dictionary,
+            knowledge,
+            incremental=incremental,
+            tells_events=self.tells_events,
+            at_home=at_home,
         )
         inner, operators = outer_operators(query.form, settled(query.pattern))
         keys = (key for each in operators for key in pattern_expressions(each))

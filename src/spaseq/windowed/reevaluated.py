@@ -20,7 +20,7 @@ from spaseq.columnar.knowledge import Knowledge
 from spaseq.columnar.row_numbers import by_name, id_matrix
 from spaseq.columnar.rows import RowEvaluator
 from spaseq.columnar.solve import solve
-from spaseq.columnar.table import Table
+from spaseq.columnar.table import AtHome, Table
 from spaseq.columnar.views import NEVER, Views
 from spaseq.model.batch import EventBatch
 from spaseq.model.dictionary import TermDictionary
@@ -163,6 +163,10 @@ class EvaluationScope:
     default_windows: tuple[LiveTriples, ...]
     default_graphs: tuple[NamedNode, ...]
     base: str | None = None
+    key: str | None = None
+    at_home: AtHome | None = None
+    """The variable by which rows went apart, and which of its values are here. A triple is here because of what stands where one pattern has
+    the variable, and matches patterns too that have it elsewhere: what they bind it to may be at home in another place."""
 
     def changed(self, period: Period) -> Mask:
         """The evaluations at which some window differs from the evaluation before."""
@@ -208,7 +212,11 @@ class EvaluationScope:
             windows=windows,
             matches=matches,
         )
-        return frame.spread(solve(pattern, frame)).in_event_order()
+        found = frame.spread(solve(pattern, frame)).in_event_order()
+        if self.at_home is None or self.key not in found.columns:
+            return found
+        keys = found.columns[self.key]
+        return found.where((keys == 0) | self.at_home(keys))
 
 
 def _part(found: Reported, first: int, last: int) -> Table:

@@ -76,6 +76,11 @@ class Routing:
         return self.unit is not RouteUnit.WHOLE
 
     @property
+    def by_key_alone(self) -> bool:
+        """True if the value of one variable says where a row goes, whatever its time."""
+        return len(self.variables) == 1 and not self.size and self.unit is not RouteUnit.PARTITION
+
+    @property
     def everywhere(self) -> bool:
         """True if instants matter in all buckets, whatever rows they have."""
         return self.unit in (RouteUnit.KEY_AND_TICKS, RouteUnit.EVALUATION)
@@ -185,6 +190,13 @@ def routing_of(
     unit = RouteUnit.WHOLE if one_place and how.unit is not RouteUnit.PARTITION else how.unit
     if unit is RouteUnit.EVALUATION and streaming:
         unit = RouteUnit.WHOLE
+    elif (
+        unit is RouteUnit.KEY_AND_TICKS
+        and how.stretches
+        and not streaming
+        and buckets > settings().tick_groups
+    ):
+        unit = RouteUnit.EVALUATION  # for which there are as many places as the input is long
     if program.counts_events:
         ticks = Ticks.EVENTS
     elif program.counts_instants:

@@ -80,6 +80,7 @@ class Sequencer:
             with_identity=job.provenance,
             shown=without_place,
             budget=self._budget.part(),
+            at_home=self._at_home if self.task.routing.by_key_alone else None,
         )
         made = Machine(self.task.program, self.dictionary, job.knowledge, now=job.now, options=options)
         self.machines[part] = made
@@ -220,6 +221,14 @@ class Sequencer:
             columns = [self.hashes.of(found.column(name)[border]) for name in routing.variables]
             owned[border] = routing.home(combined(columns, len(border)), found.start[border]) == self.bucket
         return owned
+
+    def _at_home(self, keys: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        """Which values of the key this bucket has the rows of."""
+        hashes = combined([self.hashes.of(keys)], len(keys))
+        here: npt.NDArray[np.bool_] = (
+            self.task.routing.home(hashes, np.zeros(len(keys), np.int64)) == self.bucket
+        )
+        return here
 
     def _compact(self) -> None:
         """Keep the dictionary from growing without bound."""

@@ -43,7 +43,7 @@ from spaseq.windowed.inputs import active_windows, counts_triples, dated_triples
 
 @dataclass(frozen=True, slots=True)
 class WindowDistribution:
-    """The variable by which a query is split, or else the stretches by which evaluations go apart, and why not further."""
+    """The variable by which a query is split, the stretches by which evaluations can go apart, and why not further."""
 
     key: str | None
     stretches: Stretches | None
@@ -62,7 +62,7 @@ class _NotSplit(Exception):
 def window_distribution(query: WindowQuery) -> WindowDistribution:
     """The finest distribution that provably changes nothing."""
     query = replace(query, key=None)
-    keys = _candidates(query)
+    keys, stretches = _candidates(query), _stretches(query)
     refused: _NotSplit | None = None
     for key in keys:
         try:
@@ -72,11 +72,10 @@ def window_distribution(query: WindowQuery) -> WindowDistribution:
         else:
             return WindowDistribution(
                 key,
-                None,
+                None if isinstance(stretches, str) else stretches,
                 f"every triple pattern over a window has ?{key} as subject or object; all workers hear of all instants",
             )
     refused = refused or _NotSplit("no triple pattern over a window has a variable as subject or object")
-    stretches = _stretches(query)
     if isinstance(stretches, str):
         return WindowDistribution(None, None, f"{refused}; {stretches}", refused.cure)
     return WindowDistribution(

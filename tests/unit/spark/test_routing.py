@@ -189,6 +189,25 @@ def test_buckets_hear_of_the_instants_around_their_evaluations_and_of_the_first_
     assert (endless.unit, endless.size) == (RouteUnit.WHOLE, 0)
 
 
+@pytest.mark.parametrize(
+    ("buckets", "streaming", "unit"),
+    [
+        (8, False, RouteUnit.KEY_AND_TICKS),
+        (9, False, RouteUnit.EVALUATION),
+        (9, True, RouteUnit.KEY_AND_TICKS),
+    ],
+)
+def test_many_buckets_of_a_finite_input_are_used_by_time_where_keys_go_in_groups(
+    buckets: int, streaming: bool, unit: RouteUnit
+) -> None:
+    """Eight groups of keys would leave the others without work."""
+    query = """PREFIX : <http://ex.org/>
+    SELECT ?x (AVG(?v) AS ?a) FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 3s] WHERE { WINDOW :w { ?x :p ?v } } GROUP BY ?x"""
+    assert (
+        routing_of(build_program(compile_query(query, "rsepql")), buckets, streaming=streaming).unit is unit
+    )
+
+
 def test_few_buckets_keep_the_instants_of_an_endless_input() -> None:
     """Each keeps those of a whole window, whatever rows it has."""
     query = """PREFIX : <http://ex.org/>

@@ -14,6 +14,7 @@ from spaseq.errors import InvalidArgument
 from spaseq.languages.rsepql.lengths import format_length, format_moment
 from spaseq.languages.rsepql.printer import format_window
 from spaseq.planner.explain.written import as_written
+from spaseq.settings import settings
 
 if TYPE_CHECKING:
     from spaseq.planner.compiled import CompiledQuery
@@ -57,10 +58,13 @@ def _window_facts(query: WindowQuery, *, incremental: bool) -> Iterator[tuple[st
 
 def _unit(distribution: Distribution) -> str:
     """By what the work goes apart, in words."""
-    if distribution.stretches is not None:
-        apart = "slice of time" if distribution.stretches.reach else "window"
+    key = " ".join(f"?{name}" for name in distribution.variables)
+    if distribution.stretches is None:
+        return key or "one worker"
+    apart = "slice of time" if distribution.stretches.reach else "window"
+    if not key:
         return f"{apart}, where the input is finite"
-    return " ".join(f"?{name}" for name in distribution.variables) or "one worker"
+    return f"{key}; {apart} instead, where a finite input goes to more than {settings().tick_groups} workers"
 
 
 def explain_operator(query: CompiledQuery, format: str) -> str:  # noqa: A002 - the public name

@@ -392,13 +392,15 @@ class _Gathered:
         self._events: list[EventBatch] = []
         self._arrivals: list[Longs] = []
         self._files: list[str] = []
+        self._size = 0
 
     def add(self, events: EventBatch, arrivals: Longs, file: str) -> Iterator[pa.RecordBatch]:
         """Take in more events; blocks if there are enough."""
         self._events.append(events)
         self._arrivals.append(arrivals)
         self._files.append(file)
-        if sum(len(each) + each.triple_count for each in self._events) >= settings().gathered_rows:
+        self._size += len(events) + events.triple_count
+        if self._size >= settings().gathered_rows:
             yield from self.take()
 
     def take(self) -> Iterator[pa.RecordBatch]:
@@ -409,7 +411,7 @@ class _Gathered:
         if self._by_file:
             parts = self._files, np.repeat(np.arange(len(self._files)), [len(each) for each in self._events])
         yield from self._work.take(concat(self._events), np.concatenate(self._arrivals), parts)
-        self._events, self._arrivals, self._files = [], [], []
+        self._events, self._arrivals, self._files, self._size = [], [], [], 0
         self._work.mapper.forget()
 
 

@@ -21,7 +21,7 @@ Rows = npt.NDArray[np.intp]
 """Positions of rows."""
 Mask = npt.NDArray[np.bool_]
 AtHome: TypeAlias = Callable[[Ids], Mask]
-"""Which of some terms, as values of the variable by which rows went apart, belong to this worker."""
+"""Which of some terms are keys of this worker, where rows are distributed by the values of a variable."""
 Keys = npt.NDArray[np.int64]
 
 

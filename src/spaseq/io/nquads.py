@@ -52,7 +52,7 @@ Bytes = npt.NDArray[np.uint8]
 _SCALES: Final = {"s": 6, "ms": 3, "us": 0, "ns": -3}
 _FEED: Final = 10
 _WORTHWHILE: Final = 2
-"""How many times what was handed to pyoxigraph the kernel should get through before it stops again."""
+"""The kernel stops too soon if it reads less than this many times what pyoxigraph was given last."""
 _SHORTEST_LINE: Final = 15
 """No quad is written in fewer bytes."""
 

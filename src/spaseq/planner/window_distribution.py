@@ -73,7 +73,7 @@ def window_distribution(query: WindowQuery) -> WindowDistribution:
             return WindowDistribution(
                 key,
                 None if isinstance(stretches, str) else stretches,
-                f"every triple pattern over a window has ?{key} as subject or object; all workers hear of all instants",
+                f"every triple pattern over a window has ?{key} as subject or object; every worker with rows of it hears of all instants",
             )
     refused = refused or _NotSplit("no triple pattern over a window has a variable as subject or object")
     if isinstance(stretches, str):

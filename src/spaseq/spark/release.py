@@ -30,9 +30,8 @@ class Release:
 
 
 def _checked(told: str) -> Release:
-    if (
-        told != code_digest(_PACKAGE) and _PACKAGE.exists()
-    ):  # inside a zip it does not: `TaskPlace` refuses that
+    # A package inside a zip has no folder: `TaskPlace` refuses that in words of its own.
+    if _PACKAGE.exists() and told != code_digest(_PACKAGE):
         raise OtherCode(
             f"the worker on `{socket.gethostname()}` has another spaseq in `{_PACKAGE}` than the driver: install the same one "
             "on the driver and on every worker, or send it along (docs/how-to/run-on-a-cluster.md)"

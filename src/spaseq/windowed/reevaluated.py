@@ -165,8 +165,8 @@ class EvaluationScope:
     base: str | None = None
     key: str | None = None
     at_home: AtHome | None = None
-    """The variable by which rows went apart, and which of its values are here. A triple is here because of what stands where one pattern has
-    the variable, and matches patterns too that have it elsewhere: what they bind it to may be at home in another place."""
+    """The variable by which rows are distributed, and which of its values belong to this worker. A triple that was sent here for its subject
+    also matches a pattern that has the variable as object; that solution belongs to the worker of the object."""
 
     def changed(self, period: Period) -> Mask:
         """The evaluations at which some window differs from the evaluation before."""

@@ -157,3 +157,13 @@ def test_what_is_new_needs_the_evaluation_before(
     assert (shape and (shape.length, shape.reach, shape.origin)) == found
     if found is None:
         assert "ISTREAM compares every evaluation with the one before" in spread.reason
+
+
+def test_explain_says_when_a_query_with_a_key_goes_apart_by_time_instead() -> None:
+    """Keys go in few groups, so a finite input that goes to more workers is cut by time where an evaluation needs no other."""
+    query = """PREFIX : <http://ex.org/> SELECT ?x (AVG(?v) AS ?a)
+    FROM NAMED WINDOW :w ON :s [RANGE 10s STEP 3s] WHERE { WINDOW :w { ?x :p ?v } } GROUP BY ?x"""
+    by = "by        ?x; slice of time instead, where a finite input goes to more than 8 workers"
+    assert by in compile_query(query, "rsepql").explain()
+    compared = query.replace(" STEP 3s", "")  # ISTREAM: the evaluation before may lie far back
+    assert "by        ?x: every" in compile_query(compared, "rsepql").explain()

@@ -107,10 +107,8 @@ class Routing:
 
     def _with_ends(self, times: Longs) -> Targets:
         """Where the rows of these instants go; the first and the last one to every bucket: evaluations begin and end with them."""
-        own, ends = (
-            self.targets(no_key(len(times)), times),
-            each_once(np.array([0, len(times) - 1], np.intp)[: len(times)]),
-        )
+        own = self.targets(no_key(len(times)), times)
+        ends = each_once(np.array([0, len(times) - 1], np.intp)[: len(times)])
         inner = ~np.isin(own.row, ends)
         rows = np.concatenate([own.row[inner], np.repeat(ends, self.buckets)])
         every = np.tile(np.arange(self.buckets, dtype=np.int32), len(ends))
@@ -190,13 +188,9 @@ def routing_of(
     unit = RouteUnit.WHOLE if one_place and how.unit is not RouteUnit.PARTITION else how.unit
     if unit is RouteUnit.EVALUATION and streaming:
         unit = RouteUnit.WHOLE
-    elif (
-        unit is RouteUnit.KEY_AND_TICKS
-        and how.stretches
-        and not streaming
-        and buckets > settings().tick_groups
-    ):
-        unit = RouteUnit.EVALUATION  # for which there are as many places as the input is long
+    many = not streaming and buckets > settings().tick_groups
+    if many and unit is RouteUnit.KEY_AND_TICKS and how.stretches is not None:
+        unit = RouteUnit.EVALUATION  # keys would go in groups, and leave the other buckets without work
     if program.counts_events:
         ticks = Ticks.EVENTS
     elif program.counts_instants:
